@@ -1,7 +1,7 @@
-//! Measures how soon a host's program is started for a message: record synced → first line of the program.
+//! Measures the time from a synced record to the first line of a host's program that is started for it.
 //!
-//! `cargo bench -p entraclaw --bench wake_ups [-- ROUNDS]`. The program is a shell script on real files; the time of its
-//! own start is in the figure.
+//! `cargo bench -p entraclaw --bench wake_ups [-- ROUNDS]`. The program is a shell script on real files; the figure
+//! includes the time of its own start.
 
 #![expect(
     clippy::disallowed_methods,
@@ -75,7 +75,7 @@ mod unix {
             inbox: None,
             process: None,
             storage: storage.clone(),
-            // As the versions before did, so that the figures compare.
+            // All versions measure this setting, so that the figures can be compared.
             trust: Trust { whole_text: WholeText::Allowed, operator: None },
             journal: journal.clone(),
             clock,

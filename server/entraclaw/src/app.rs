@@ -1,5 +1,5 @@
-//! The whole server as one future: journal, sources and one host's connection, over seams that are given.
-//! It must never read a clock, randomness, a file or a socket but through them, nor leave anything running when dropped.
+//! The whole server as one future over given seams: the journal, the sources and the connection to one host.
+//! It must never use a clock, randomness, a file or a socket but through them, nor leave anything running when dropped.
 
 mod bot;
 mod health;
@@ -52,57 +52,57 @@ use self::lead::{keep_up, poll};
 use self::sponsors::{Sponsors, know_sponsors};
 pub use entraclaw_mcp::Exit;
 
-/// Head start of the host's first request before the network is touched.
+/// The head start of the host's first request before the network is used.
 const NETWORK_PAUSE: Duration = Duration::from_millis(50);
 
-/// What a server is made of.
+/// The parts of a server.
 pub struct App {
-    /// What the user decided.
+    /// The user's configuration.
     pub config: Config,
-    /// What is wrong with the configuration or the home folder, with the fix; every tool then answers with it. Hosts
-    /// hide stderr and never restart a server, so it is the only way to tell anybody.
+    /// A problem of the configuration or the home folder, with the fix; every tool then answers with it. Hosts hide stderr
+    /// and never restart a server, so this is the only way to tell the user.
     pub trouble: Option<String>,
-    /// Wall time.
+    /// The clock for wall time.
     pub clock: Arc<dyn Clock>,
-    /// Ids and jitter.
+    /// The source of ids and jitter.
     pub random: Arc<dyn Random>,
     /// The home folder.
     pub storage: Arc<dyn Storage>,
-    /// Its path, for messages; empty where it has none.
+    /// The path of the home folder, for messages; empty if it has none.
     pub home: String,
-    /// The way to Microsoft Graph.
+    /// The transport to Microsoft Graph.
     pub transport: Arc<dyn HttpTransport>,
-    /// The way to where the agent signs in.
+    /// The transport to the authority where the agent signs in.
     pub login_transport: Arc<dyn HttpTransport>,
-    /// What the model is told to leave running in its shell.
+    /// The command that the model is told to leave running in its shell.
     pub wait: WaitCommand,
-    /// Where private keys and refresh tokens are.
+    /// The store of private keys and refresh tokens.
     pub keys: Arc<dyn KeyStore>,
-    /// What the bot's activities arrive at.
+    /// The endpoint at which the bot's activities arrive.
     pub endpoint: Arc<dyn Endpoint>,
-    /// What uses the wake-ups of hosts.
+    /// The wake-ups of hosts.
     pub wake_ups: Arc<dyn WakeUps>,
     /// The system's processes, for the jobs of this home.
     pub processes: Arc<dyn Processes>,
-    /// Providers beside the server's own.
+    /// More providers beside the server's own.
     pub providers: Vec<Box<dyn Provider>>,
-    /// The inbox socket of the host's session, where its environment names one.
+    /// The inbox socket of the host's session, if its environment names one.
     pub inbox_socket: Option<InboxSocket>,
-    /// The id of the host's process, by which its hooks are known, where it can be told.
+    /// The id of the host's process, which its hooks know too, if the system tells.
     pub host_process: Option<String>,
-    /// How the Teams source is doing; a handle for whoever wants to watch.
+    /// The state of the Teams source; a handle for a test or a report.
     pub teams_status: SourceStatus,
-    /// How the mail source is doing.
+    /// The state of the mail source.
     pub mail_status: SourceStatus,
-    /// How the bot is doing.
+    /// The state of the bot.
     pub bot_status: SourceStatus,
-    /// How the source of finished work is doing.
+    /// The state of the source of finished work.
     pub work_status: SourceStatus,
 }
 
 impl App {
-    /// A server with a good configuration. It signs in by the same transport, has no keys, no endpoint for a bot,
-    /// moves no wake-ups and knows no processes; all five can be set.
+    /// A server with a valid configuration. It signs in by the same transport, and has no keys, no endpoint for a bot, no
+    /// wake-ups and no processes; all five can be set.
     pub fn new(
         config: Config,
         clock: Arc<dyn Clock>,
@@ -136,12 +136,12 @@ impl App {
         }
     }
 
-    /// Where its tokens come from.
+    /// The source of its tokens.
     pub(crate) fn tokens(&self) -> Arc<dyn TokenSource> {
         self.tokens_after(SIGN_IN_RETRIES_MAX)
     }
 
-    /// The same for somebody who waits: each step of a sign-in is repeated so often.
+    /// The source of its tokens for a user who waits: each step of a sign-in is repeated at most so often.
     pub(crate) fn tokens_after(&self, retries_max: u32) -> Arc<dyn TokenSource> {
         let parts = EntraParts {
             transport: self.login_transport.clone(),
@@ -154,7 +154,7 @@ impl App {
         token_source(&self.config.auth, parts, self.keys.clone(), &graph_resource(&self.config.graph.origin))
     }
 
-    /// A client of Graph that has not talked to anybody yet.
+    /// A client of Graph that has sent nothing yet.
     pub(crate) fn graph(&self, tokens: Arc<dyn TokenSource>) -> GraphClient {
         GraphClient::new(GraphParts {
             transport: self.transport.clone(),
@@ -163,12 +163,12 @@ impl App {
             random: self.random.clone(),
             origin: self.config.graph.origin.clone(),
             request_timeout: self.config.graph.request_timeout,
-            // A poll interval below it is only accepted for a Graph on this machine.
+            // A shorter poll interval is accepted only for a Graph on this machine.
             chat_spacing: CHAT_SPACING.min(self.config.teams.poll_interval),
         })
     }
 
-    /// The people of the configuration, and those of the policy once it was read.
+    /// The gate for the people of the configuration, and for those of the policy once it is read.
     pub(crate) fn gate(&self) -> Gate {
         let people = self.config.allow.iter().map(|allowed| Person {
             tenant_id: allowed.tenant_id.clone(),
@@ -201,31 +201,31 @@ impl App {
         teams.into_iter().chain(mail).chain(bot).collect()
     }
 
-    /// Whether this process could poll Teams or mail.
+    /// Whether this process can poll Teams or mail.
     fn can_poll(&self) -> bool {
         let any = self.config.teams.enabled || self.config.mail.enabled;
         self.trouble.is_none() && any && self.config.auth != Auth::None
     }
 
-    /// Whether this process could hear a bot.
+    /// Whether this process can receive for a bot.
     fn can_listen(&self) -> bool {
         self.trouble.is_none() && self.config.bot.enabled && Credentials::of(&self.config.bot).is_ok()
     }
 
-    /// Whether there is anything to lead.
+    /// Whether this process has a source to run as the leader.
     fn may_lead(&self) -> bool {
         self.can_poll() || self.can_listen()
     }
 }
 
-/// Serves one host until its pipes end. Everything, sources included, stops with the returned future, wherever it is.
+/// Serves one host until its pipes end. Everything, sources included, stops when the returned future is dropped.
 pub async fn run(app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncWrite + Unpin) -> Exit {
-    // It is large, and whatever holds it would be.
+    // The future is large, so it is kept on the heap.
     Box::pin(serve(app, reader, writer)).await
 }
 
 async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncWrite + Unpin) -> Exit {
-    // Also a session with trouble says so in the home folder, if that can be used.
+    // Even a session with trouble writes its state into the home folder, if that can be used.
     let home = app.storage.clone();
     let journal = open_journal(&mut app);
     let tokens = app.tokens();
@@ -382,14 +382,14 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
     }
 }
 
-/// The sources as a person calls them.
+/// The names of the sources for people.
 fn listens_to(config: &Config) -> Vec<&'static str> {
     let sources =
         [(config.teams.enabled, "Teams"), (config.mail.enabled, "mail"), (config.bot.enabled, "the bot")];
     sources.into_iter().filter(|(on, _)| *on).map(|(_, name)| name).collect()
 }
 
-/// The gate of a configuration, and the codes that strangers are to be told.
+/// The gate of a configuration, and the pairing codes to send to strangers.
 fn gate(app: &App) -> (Arc<Gate>, Option<mpsc::Receiver<PairingReply>>) {
     let gate = app.gate();
     if !app.config.gate.pairing {
@@ -428,15 +428,15 @@ async fn or_never(future: Option<impl Future<Output = Infallible>>) -> Infallibl
     }
 }
 
-/// Tells strangers their codes, one after another.
+/// Sends pairing codes to strangers, one after another.
 async fn send_pairings(pairings: Option<mpsc::Receiver<PairingReply>>, outbox: &TeamsOutbox) -> Infallible {
     let Some(mut pairings) = pairings else { return std::future::pending().await };
     while let Some(reply) = pairings.recv().await {
-        // Who was replaced while it did not move says nothing twice.
+        // A leader that was replaced must not send the code a second time.
         if !outbox.journal.leads() {
             continue;
         }
-        // It is not tried again: the person is told no other code for an hour, whatever became of this one.
+        // A failed send is not repeated: the person gets no other code for an hour either way.
         if let Err(error) = outbox.tell(&reply.chat_id, reply.html()).await {
             tracing::warn!(%error, who = reply.who, "a pairing code could not be sent");
         }
@@ -446,10 +446,10 @@ async fn send_pairings(pairings: Option<mpsc::Receiver<PairingReply>>, outbox: &
 
 /// Opens the journal. One that can't be opened is replaced by an empty one in memory, and every tool says why.
 fn open_journal(app: &mut App) -> Journal {
-    // Who can neither poll nor listen must not keep the lead from somebody who can.
+    // A session without a source must not keep the lead from one that has a source.
     let options = JournalOptions { may_lead: app.may_lead(), ..JournalOptions::default() };
     if app.trouble.is_some() {
-        // Nothing is done until it is mended, so nothing is written either.
+        // A session with trouble does nothing, so it must not write either.
         app.storage = Arc::new(MemoryStorage::new());
     }
     match Journal::open(app.storage.clone(), app.clock.clone(), options.clone()) {
@@ -466,7 +466,7 @@ fn open_journal(app: &mut App) -> Journal {
             app.trouble.get_or_insert_with(|| {
                 format!("the journal could not be opened: {error}; repair the home folder and start the server again")
             });
-            // Whoever leads the real one goes on; this session touches nothing there.
+            // The leader of the real journal goes on; this session must not change it.
             app.storage = Arc::new(MemoryStorage::new());
             let opened = Journal::open(app.storage.clone(), app.clock.clone(), options);
             opened

@@ -1,8 +1,8 @@
 //! Entraclaw: messages from people reach the model of every MCP host, once, in order, clean.
 //!
-//! Here the rooms of the other crates are joined: [`config`] is what the user decided, [`app`] is one session,
-//! [`command`] the command line, [`setup`] what connects a host, [`status`] and [`doctor`] what state everything is in,
-//! and [`wake_ups`] moves the hosts' own wake-ups on this machine.
+//! This crate joins the others: [`config`] is the user's configuration, [`app`] one session, [`command`] the command
+//! line, [`setup`] connects hosts, [`status`] and [`doctor`] report the state of everything, and [`wake_ups`] uses the
+//! hosts' own wake-ups on this machine.
 
 pub mod app;
 pub mod command;

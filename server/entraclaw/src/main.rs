@@ -1,4 +1,4 @@
-//! The `entraclaw` program. Everything is in the library; nothing may be decided here.
+//! The `entraclaw` program. Everything is in the library; this file must never decide anything.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! The operator's commands, as typed: what they say, what they change, and their exit codes.
+//! The operator's commands, as typed: their output, their changes, and their exit codes.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 const TENANT: &str = "aaaaaaaa-0000-0000-0000-000000000001";
 const BOB: &str = "bbbbbbbb-0000-0000-0000-00000000000b";
 
-/// Exit code, what it said, and what it complained of.
+/// The exit code, stdout and stderr.
 fn typed(home: &Path, arguments: &[&str]) -> (i32, String, String) {
     let output = Command::cargo_bin("entraclaw")
         .unwrap()
@@ -41,7 +41,7 @@ fn home() -> (tempfile::TempDir, std::path::PathBuf) {
 }
 
 #[test]
-fn somebody_is_allowed_and_then_denied() {
+fn a_person_is_allowed_and_then_denied() {
     let (_folder, home) = home();
     let bob = format!("{TENANT}/{BOB}");
     let (code, said, _) = typed(&home, &["allow", &bob.to_uppercase(), "--name", "Bob"]);
@@ -81,7 +81,7 @@ fn a_chat_gets_a_rule() {
 #[case(&["pair"], 2, "")]
 #[case(&["allow"], 2, "")]
 #[case(&["chat", "c", "loud"], 2, "")]
-fn mistakes_say_what_to_do(#[case] arguments: &[&str], #[case] code: i32, #[case] complaint: &str) {
+fn mistakes_come_with_the_fix(#[case] arguments: &[&str], #[case] code: i32, #[case] complaint: &str) {
     let (_folder, home) = home();
     let (ended, _, complained) = typed(&home, arguments);
     assert!(ended == code && complained.contains(complaint), "{ended}: {complained}");
@@ -90,7 +90,7 @@ fn mistakes_say_what_to_do(#[case] arguments: &[&str], #[case] code: i32, #[case
 #[test]
 fn five_wrong_codes_in_a_minute_are_enough() {
     let (_folder, home) = home();
-    assert_eq!(typed(&home, &["pair", "--list"]).1, "nobody waits to be paired\n");
+    assert_eq!(typed(&home, &["pair", "--list"]).1, "no person waits to be paired\n");
     for _ in 0..5 {
         assert!(typed(&home, &["pair", "222222"]).2.contains("nobody was told this code"));
     }
@@ -100,7 +100,7 @@ fn five_wrong_codes_in_a_minute_are_enough() {
 #[cfg(unix)]
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the test breaks and looks at the real file")]
-fn a_broken_policy_is_kept_aside_and_said_and_the_new_one_is_private() {
+fn a_broken_policy_is_kept_and_reported_and_the_new_one_is_private() {
     use std::os::unix::fs::PermissionsExt as _;
     let (_folder, home) = home();
     typed(&home, &["allow", "alice@contoso.com"]);

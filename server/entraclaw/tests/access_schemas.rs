@@ -23,7 +23,7 @@ fn check<T: JsonSchema + Serialize>(name: &str, full: &T) {
         found == text,
         "{name} is not what its type says; look at the change and run with UPDATE_SCHEMAS=1"
     );
-    // With every member there, nothing may be unknown to the schema.
+    // The value has every member, and the schema must know each.
     let schema: Value = serde_json::from_str(&text).unwrap();
     known(&schema, &schema, &serde_json::to_value(full).unwrap());
 }

@@ -1,4 +1,4 @@
-//! The commands as a person runs them: real processes, real files, exit codes, and what they say.
+//! The commands as a person runs them: real processes, real files, exit codes, and output.
 
 #![expect(clippy::disallowed_methods, reason = "tests make and look at real files")]
 
@@ -43,7 +43,7 @@ impl Place {
         Self { home, _folder: folder, environment: Vec::new() }
     }
 
-    /// With a home folder as the server makes it.
+    /// A place with a home folder as the server makes it.
     fn made() -> Self {
         let place = Self::new();
         DiskStorage::open(&place.home).unwrap();
@@ -67,7 +67,7 @@ impl Place {
         command.args(arguments).timeout(Duration::from_secs(30)).output().unwrap()
     }
 
-    /// Exit code and stdout.
+    /// The exit code and stdout.
     fn says(&self, arguments: &[&str]) -> (i32, String) {
         let output = self.run(arguments);
         assert!(!String::from_utf8_lossy(&output.stderr).contains("panicked"), "{output:?}");
@@ -107,7 +107,7 @@ impl Place {
         Session { child, _stdout: stdout }
     }
 
-    /// Looks until it holds, for at most ten seconds.
+    /// Waits until the condition holds, for at most ten seconds.
     fn status_until(&self, holds: impl Fn(&Report) -> bool) -> (i32, Report) {
         for _ in 0..100 {
             let (code, report) = self.status();
@@ -120,10 +120,10 @@ impl Place {
     }
 }
 
-/// A server process and its host's end.
+/// A server process with the host's end of its pipes.
 struct Session {
     child: Child,
-    /// Kept open: a server ends when nobody reads it.
+    /// Kept open, because a server ends when its output is closed.
     _stdout: BufReader<ChildStdout>,
 }
 
@@ -133,7 +133,7 @@ impl Session {
         self.child.wait().unwrap();
     }
 
-    /// The host closes the connection.
+    /// Closes the connection, as a host does.
     fn end(mut self) {
         drop(self.child.stdin.take());
         self.child.wait().unwrap();
@@ -150,7 +150,7 @@ fn private(path: &Path) {
     let _ = path;
 }
 
-/// A token that says this of itself; nobody checks its signature here.
+/// A token with these claims; no test checks its signature.
 fn token(claims: &Value) -> String {
     let part = |text: &str| base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(text);
     format!("{}.{}.x", part("{}"), part(&claims.to_string()))
@@ -161,7 +161,7 @@ fn good_token() -> String {
     token(&json!({"tid": TENANT, "oid": AGENT, "scp": scopes, "exp": 4_000_000_000_i64}))
 }
 
-/// A Graph that answers, with its own idea of the time.
+/// A Graph that answers, with a clock of its own.
 fn graph(runtime: &tokio::runtime::Runtime, ahead_s: i64) -> MockServer {
     runtime.block_on(async {
         let server = MockServer::start().await;
@@ -218,18 +218,18 @@ fn wrong_usage_is_2(#[case] arguments: &[&str]) {
 }
 
 #[test]
-fn looking_leaves_no_trace() {
+fn reading_commands_write_nothing() {
     let place = Place::new();
     for arguments in [&["status"][..], &["inbox"], &["doctor"]] {
         let (_, text) = place.says(arguments);
         assert!(!text.contains('\u{1b}'), "no colours in a pipe: {text}");
         assert!(!place.home.exists(), "{arguments:?}");
     }
-    assert_eq!(place.says(&["status"]).0, 1, "nobody is signed in");
+    assert_eq!(place.says(&["status"]).0, 1, "there is no sign-in");
 }
 
 #[test]
-fn status_follows_a_leader_its_follower_and_their_deaths() {
+fn status_follows_a_leader_its_follower_and_their_ends() {
     let runtime = runtime();
     let graph = graph(&runtime, 0);
     let place = signed_in(&graph.uri(), &good_token()).with("ENTRACLAW_TEAMS_POLL_INTERVAL", "1s");
@@ -270,7 +270,7 @@ fn status_follows_a_leader_its_follower_and_their_deaths() {
 
 /// A folder of the home folder that no session can use keeps every tool from working.
 #[test]
-fn a_folder_that_is_none_is_told_by_doctor_and_status() {
+fn a_file_in_place_of_a_folder_is_reported_by_doctor_and_status() {
     let place = Place::made();
     fs::write(place.home.join("sources"), "").unwrap();
     #[cfg(unix)]
@@ -287,7 +287,7 @@ fn a_folder_that_is_none_is_told_by_doctor_and_status() {
 }
 
 #[test]
-fn a_session_with_trouble_says_so() {
+fn a_session_with_trouble_is_reported() {
     let place = Place::made();
     place.config("[teams]\npol_interval = \"5s\"\n");
     let session = place.serve("reviewer", "claude-code");
@@ -340,7 +340,7 @@ fn the_inbox_is_shown_and_stays_unread() {
 }
 
 #[test]
-fn a_healthy_machine_needs_no_doctor() {
+fn a_machine_without_problems_is_reported_as_well() {
     let runtime = runtime();
     let graph = graph(&runtime, 0);
     let place = signed_in(&graph.uri(), &good_token());
@@ -355,13 +355,13 @@ fn a_healthy_machine_needs_no_doctor() {
 }
 
 #[test]
-fn the_doctor_finds_each_illness() {
+fn the_doctor_finds_each_problem() {
     let runtime = runtime();
     // No configuration.
     let (code, diagnosis) = Place::new().doctor();
     assert_eq!(code, 1);
     assert!(find(&diagnosis, "sign-in").found.contains("none is configured"));
-    // Nobody listens there.
+    // No program listens there.
     let place = signed_in("http://127.0.0.1:9", &good_token());
     let (code, diagnosis) = place.doctor();
     assert_eq!(code, 1);
@@ -405,7 +405,7 @@ fn the_doctor_names_another_leader() {
 
 #[cfg(unix)]
 #[test]
-fn open_files_and_homes_of_others_are_told() {
+fn open_files_and_foreign_homes_are_reported() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::made();
     place.config("");
@@ -422,7 +422,7 @@ fn open_files_and_homes_of_others_are_told() {
 
 #[cfg(unix)]
 #[test]
-fn a_symlinked_configuration_is_fine_when_it_is_ones_own() {
+fn a_symlink_to_an_own_configuration_is_fine() {
     use std::os::unix::fs::PermissionsExt;
     let place = Place::made();
     let real = place.home.parent().unwrap().join("dotfiles.toml");
@@ -455,7 +455,7 @@ fn peer(folder: &Path) {
 }
 
 #[test]
-fn an_import_says_what_it_does_and_does_it_once() {
+fn an_import_reports_its_changes_and_makes_them_once() {
     let place = Place::new();
     let other = tempfile::tempdir().unwrap();
     peer(other.path());
@@ -492,7 +492,7 @@ fn an_import_says_what_it_does_and_does_it_once() {
     assert!(String::from_utf8_lossy(&output.stderr).contains("holds none of .env"));
 }
 
-/// The positions that an import writes are ones that the server reads.
+/// The server reads the positions that an import writes.
 #[test]
 fn a_server_goes_on_from_imported_positions() {
     let runtime = runtime();

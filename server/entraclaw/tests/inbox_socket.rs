@@ -1,4 +1,4 @@
-//! What is looked at and written at the path of an inbox socket: whole processes' files, and this program's own listener.
+//! Checks what is read and written at the path of an inbox socket, with this program's own listener.
 #![cfg(unix)]
 
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ use tokio::io::AsyncReadExt as _;
 
 const CREDENTIAL: &str = "{\"type\":\"auth\",\"token\":\"hush\"}";
 
-/// A folder and the path of a socket in it, where nothing is yet.
+/// A folder, and the path of a socket in it that does not exist yet.
 fn place() -> (TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("inbox.sock");
@@ -27,7 +27,7 @@ async fn write(path: &Path, line: &str) -> Result<(), WakeUpError> {
     ProductionWakeUps::new(BTreeMap::new()).wake(request).await.map(|_| ())
 }
 
-/// Looking and writing refuse for the same reason, of which the caller can be sure.
+/// Checks that looking and writing are refused for the same reason, and that nothing was sent for certain.
 async fn is_refused(path: &Path, why: &str) {
     let error = write(path, "{}").await.unwrap_err();
     assert!(error.to_string().contains(why) && error.is_certain(), "{error}");
@@ -54,7 +54,7 @@ async fn the_two_lines_are_written_and_that_half_is_closed() {
 }
 
 #[tokio::test]
-async fn where_no_socket_is_nothing_is_written() {
+async fn nothing_is_written_without_a_socket() {
     let (folder, path) = place();
     is_refused(&path, "No such file").await;
     is_refused(folder.path(), "it is not a socket").await;
@@ -68,7 +68,7 @@ async fn where_no_socket_is_nothing_is_written() {
 }
 
 #[tokio::test]
-async fn a_symlink_is_not_followed_to_a_socket_of_ones_own() {
+async fn a_symlink_to_an_own_socket_is_not_followed() {
     let (folder, path) = place();
     let listener = UnixListener::bind(&path).unwrap();
     listener.set_nonblocking(true).unwrap();
@@ -78,7 +78,7 @@ async fn a_symlink_is_not_followed_to_a_socket_of_ones_own() {
     assert!(listener.accept().is_err(), "nobody has connected");
 }
 
-/// Only root can make a file of another user; anybody else has nothing to try here.
+/// Only root can make a file of another user, so this checks nothing for other users.
 #[tokio::test]
 async fn a_socket_of_another_user_gets_no_token() {
     if !nix::unistd::geteuid().is_root() {
@@ -93,7 +93,7 @@ async fn a_socket_of_another_user_gets_no_token() {
 }
 
 #[tokio::test]
-async fn a_socket_that_its_listener_has_left_is_refused() {
+async fn a_socket_without_its_listener_is_refused() {
     let (_folder, path) = place();
     drop(UnixListener::bind(&path).unwrap());
     assert_eq!(look_at_socket(&path.display().to_string()), Ok(()), "its file is there");
@@ -102,7 +102,7 @@ async fn a_socket_that_its_listener_has_left_is_refused() {
 }
 
 #[tokio::test]
-async fn nobody_is_waited_for_who_does_not_read() {
+async fn a_listener_that_does_not_read_is_given_up() {
     let (_folder, path) = place();
     let _listener = UnixListener::bind(&path).unwrap();
     let error = write(&path, &"x".repeat(4_000_000)).await.unwrap_err();

@@ -71,7 +71,7 @@ fn said(output: &Output) -> (i32, String, String) {
 #[case(&["wait"], 1, "there is no home folder yet")]
 #[case(&["hook", "codex"], 0, "required arguments")]
 #[case(&["hook", "codex", "Stop", "--no-such-flag"], 0, "unexpected argument")]
-fn mistakes_are_named_and_never_hold_a_host_up(
+fn mistakes_are_named_and_never_block_a_host(
     #[case] arguments: &[&str],
     #[case] code: i32,
     #[case] told: &str,
@@ -93,14 +93,14 @@ fn a_hook_with_a_mistyped_consumer_makes_none() {
     assert!(!listed.contains("codx"), "{listed}");
     let (exit, stdout, stderr) = said(&fixture.run(&hook[..3], "{}"));
     assert!(exit == 0 && stdout.contains("hello 1"), "{stderr}");
-    // What the configuration names is meant, before any session has begun.
+    // A consumer of the configuration is valid before any session has begun.
     std::fs::write(fixture.home().join("config.toml"), "[inbox]\nconsumer = \"reviewer\"\n").unwrap();
     let (exit, stdout, stderr) = said(&fixture.run(&hook[..3], "{}"));
     assert!(exit == 0 && stdout.contains("hello 1"), "{stderr}");
 }
 
 #[test]
-fn a_copilot_is_let_wait_as_whom_the_configuration_names() {
+fn copilot_may_wait_as_the_consumer_of_the_configuration() {
     let fixture = Fixture::new();
     drop(fixture.journal());
     std::fs::write(fixture.home().join("config.toml"), "[inbox]\nconsumer = \"reviewer\"\n").unwrap();
@@ -116,7 +116,7 @@ fn a_copilot_is_let_wait_as_whom_the_configuration_names() {
 }
 
 #[test]
-fn a_shell_that_waits_ends_with_the_message_and_says_what_to_do() {
+fn a_waiting_shell_ends_with_the_message_and_the_next_step() {
     let fixture = Fixture::new();
     let journal = fixture.journal();
     let shell = Command::new(cargo_bin("entraclaw"))
@@ -133,7 +133,7 @@ fn a_shell_that_waits_ends_with_the_message_and_says_what_to_do() {
     assert_eq!(exit, 0);
     assert!(stdout.contains("From Alice by teams") && stdout.contains("    hello 1\n"), "{stdout}");
     assert!(stdout.contains("chat_id \"19:a\", reply_to [\"m1\"]"), "{stdout}");
-    // What it says is run to the letter, by a shell that finds neither program nor home by itself.
+    // The printed command runs in a shell that finds neither the program nor the home folder by itself.
     #[cfg(unix)]
     {
         let told = stdout.split('`').nth(1).unwrap();
@@ -154,7 +154,7 @@ fn a_shell_that_waits_ends_with_the_message_and_says_what_to_do() {
 }
 
 #[test]
-fn time_that_is_up_and_a_machine_where_nobody_polls_have_codes_of_their_own() {
+fn a_timeout_and_a_machine_without_polling_have_their_own_exit_codes() {
     let fixture = Fixture::new();
     drop(fixture.journal());
     let short = ["wait", "--consumer", "codex", "--timeout", "100ms"];
@@ -176,7 +176,7 @@ fn time_that_is_up_and_a_machine_where_nobody_polls_have_codes_of_their_own() {
 }
 
 #[test]
-fn a_hook_speaks_once_in_json_and_then_is_silent() {
+fn a_hook_shows_a_message_once_in_json() {
     let fixture = Fixture::new();
     fixture.journal().append(vec![draft(1), draft(2)]).unwrap();
     let stdin = r#"{"session_id":"s","stop_hook_active":false}"#;
@@ -192,7 +192,7 @@ fn a_hook_speaks_once_in_json_and_then_is_silent() {
 #[case::no_json("{")]
 #[case::another_shape("[1]")]
 #[case::long(&format!("{{\"tool_response\":\"{}\"}}", "x".repeat(3 << 20)))]
-fn whatever_a_host_writes_a_hook_ends_well(#[case] stdin: &str) {
+fn a_hook_exits_with_0_for_any_input(#[case] stdin: &str) {
     let fixture = Fixture::new();
     fixture.journal().append(vec![draft(1)]).unwrap();
     let (exit, stdout, _) = said(&fixture.run(&["hook", "codex", "PostToolUse"], stdin));
@@ -200,7 +200,7 @@ fn whatever_a_host_writes_a_hook_ends_well(#[case] stdin: &str) {
 }
 
 #[test]
-fn a_home_that_can_not_be_used_is_told_to_the_person_alone() {
+fn an_unusable_home_is_reported_to_the_person_alone() {
     let fixture = Fixture::new();
     std::fs::write(fixture.home(), "a file").unwrap();
     let (exit, stdout, stderr) = said(&fixture.run(&["hook", "codex", "Stop"], "{}"));
@@ -226,7 +226,7 @@ fn the_program_that_can_only_wait_does_nothing_else() {
 }
 
 #[test]
-fn copilot_is_told_yes_for_the_one_command_that_waits() {
+fn copilot_may_run_only_the_command_that_waits() {
     let fixture = Fixture::new();
     let home = fixture.home().display().to_string();
     let ask = |command: &str| {

@@ -1,5 +1,5 @@
-//! The sockets of Qwen Code's protocol on a real machine: what is written to the session, what is heard, and what both
-//! ends must be. Unix only, for elsewhere there is no such wake-up.
+//! The sockets of Qwen Code's protocol on a real machine: what is written to the session, what is received, and the checks
+//! of both ends. Unix only, as other systems don't have this wake-up.
 #![cfg(unix)]
 #![expect(clippy::disallowed_methods, reason = "tests make and look at real files")]
 
@@ -75,7 +75,7 @@ async fn say(to: &Value, token: &Value, status: &str, id: &str) {
 }
 
 #[tokio::test]
-async fn a_message_goes_in_and_its_receipt_comes_to_a_socket_of_this_user_alone() {
+async fn a_message_is_sent_and_its_receipt_comes_to_a_private_socket() {
     let session = Session::new();
     let wake_ups = session.wake_ups();
     assert!(wake_ups.has_peer() && !ProductionWakeUps::new(BTreeMap::new()).has_peer());
@@ -93,12 +93,12 @@ async fn a_message_goes_in_and_its_receipt_comes_to_a_socket_of_this_user_alone(
     say(&frame["from"], &frame["replyToken"], "held", "ec1").await;
     let held = Receipt { ids: vec!["ec1".to_owned()], status: ReceiptStatus::Held };
     assert_eq!(wake_ups.receipt().await, held);
-    // Whoever stops to listen in between misses none.
+    // Dropping the future in between loses no receipt.
     drop(wake_ups.receipt());
     say(&frame["from"], &frame["replyToken"], "delivered", "ec1").await;
     assert_eq!(wake_ups.receipt().await.status, ReceiptStatus::Delivered);
     drop(wake_ups);
-    assert!(!inbox.exists(), "it is taken away at the end");
+    assert!(!inbox.exists(), "it is removed at the end");
 }
 
 #[tokio::test]
@@ -129,7 +129,7 @@ async fn a_path_that_is_not_the_sessions_is_refused_before_anything_is_written()
 }
 
 #[tokio::test]
-async fn our_own_inbox_is_never_in_a_folder_that_others_can_get_into() {
+async fn our_own_inbox_is_never_in_a_folder_that_others_can_enter() {
     let session = Session::new();
     let (open, linked) = (session.folder.path().join("open"), session.folder.path().join("linked"));
     std::fs::create_dir(&open).unwrap();
@@ -149,7 +149,7 @@ async fn our_own_inbox_is_never_in_a_folder_that_others_can_get_into() {
 }
 
 #[tokio::test]
-async fn sockets_of_those_that_died_are_swept_and_others_stay() {
+async fn sockets_of_ended_processes_are_removed_and_others_stay() {
     let session = Session::new();
     std::fs::create_dir(session.own()).unwrap();
     std::fs::set_permissions(session.own(), Permissions::from_mode(0o700)).unwrap();

@@ -1,4 +1,4 @@
-//! The reference pages of the book are what the code says: settings, tools and commands.
+//! Holds the reference pages of the book to the code: settings, tools and commands.
 //! `UPDATE_REFERENCE=1 cargo test -p entraclaw --test reference` writes them anew.
 
 #![expect(clippy::disallowed_methods, reason = "the test reads and writes the pages")]
@@ -49,7 +49,7 @@ fn every_host_that_can_be_set_up_has_a_page() {
 }
 
 #[test]
-fn every_configuration_that_is_shown_is_taken() {
+fn every_configuration_in_the_book_is_valid() {
     let mut shown = 0;
     let folders = ["docs/src", "docs/src/hosts"].map(|folder| root().join(folder));
     for entry in folders.iter().flat_map(|folder| std::fs::read_dir(folder).expect("pages")).flatten() {
@@ -180,7 +180,7 @@ fn described(tool: &Value) -> String {
     text + "\n"
 }
 
-/// The tools of one set, as the server itself lists them where everything is switched on.
+/// The tools of one set, as the server lists them with everything switched on.
 fn listed(set: ToolSet) -> Vec<Value> {
     const OPENING: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"reference","version":"1"}}}
 {"jsonrpc":"2.0","id":2,"method":"tools/list"}

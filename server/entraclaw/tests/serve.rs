@@ -1,4 +1,4 @@
-//! The shipped program as a host starts it: real pipes, real files, real signals, a Graph that is wiremock or nobody.
+//! The shipped program as a host starts it: real pipes, files and signals, with a Graph by wiremock or none.
 
 #![expect(clippy::disallowed_types, clippy::disallowed_methods, reason = "real processes live in real time")]
 
@@ -116,7 +116,7 @@ fn a_session_in_an_empty_home_ends_with_its_input() {
     assert_eq!(server.initialize()["result"]["protocolVersion"], "2025-11-25");
     let (failed, text) = server.call("inbox_pull", &json!({}));
     assert!(!failed && text.contains("\"unread_remaining\":0"), "{text}");
-    // A call that is open when the host goes away holds nothing up.
+    // A call that is open when the host goes away must not delay the end.
     let wait = json!({"name": "wait_for_inbound_message", "arguments": {"timeout_s": 50}});
     server.write(&json!({"jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": wait}));
     std::thread::sleep(Duration::from_millis(200));
@@ -129,7 +129,7 @@ fn a_session_in_an_empty_home_ends_with_its_input() {
 #[test]
 fn without_a_network_the_host_is_answered_at_once() {
     let home = home();
-    // A port that nobody listens on, and an address that never answers.
+    // A port without a listener, and an address that never answers.
     for url in ["http://127.0.0.1:9", "https://192.0.2.1"] {
         let begun = Instant::now();
         let variables = [("ENTRACLAW_GRAPH_URL", url), ("ENTRACLAW_ACCESS_TOKEN", "secret-token")];
@@ -150,7 +150,7 @@ fn without_a_network_the_host_is_answered_at_once() {
 #[case("", &[("ENTRACLAW_TEAMS_POLL_INTERVAL", "100ms")], "`teams.poll_interval` is 100ms; write 1s or more")]
 #[case("", &[("ENTRACLAW_AUTH", "static")], "set ENTRACLAW_ACCESS_TOKEN")]
 #[case("\u{feff}[[[", &[], "config.toml")]
-fn a_wrong_configuration_is_told_by_every_tool(
+fn a_wrong_configuration_is_reported_by_every_tool(
     #[case] file: &str,
     #[case] variables: &[(&str, &str)],
     #[case] told: &str,
@@ -179,7 +179,7 @@ fn a_wrong_configuration_is_told_by_every_tool(
 }
 
 #[test]
-fn a_home_that_is_a_file_is_told_too() {
+fn a_home_that_is_a_file_is_reported_too() {
     let home = home();
     let file = home.path().join("file");
     std::fs::write(&file, "x").unwrap();
@@ -229,7 +229,7 @@ fn a_signal_ends_it_promptly_although_stdin_is_open(#[case] signal: nix::sys::si
     assert!(begun.elapsed() < PROMPT, "{:?}", begun.elapsed());
 }
 
-/// Every host pays for the tools in the context of its model.
+/// The list of tools takes a part of every model's context.
 #[rstest]
 #[case::as_it_comes(&[], 12_000)]
 #[case::with_everything(&[
@@ -253,7 +253,7 @@ fn the_list_of_tools_keeps_its_budget(#[case] variables: &[(&str, &str)], #[case
     server.end();
 }
 
-/// Who wants no emoji under messages gets a model that has no tool for them.
+/// With reactions switched off the model has no tool for them.
 #[rstest]
 #[case(&[], true)]
 #[case(&[("ENTRACLAW_TEAMS_REACTIONS", "false")], false)]
@@ -271,7 +271,7 @@ fn reactions_can_be_switched_off(#[case] variables: &[(&str, &str)], #[case] has
     server.end();
 }
 
-/// A leader that is stopped by the system is replaced by a session that follows, and follows it when it goes on.
+/// A leader that the system stops is replaced by a follower, and follows it when it goes on.
 #[cfg(unix)]
 #[test]
 fn a_stopped_leader_is_replaced_and_follows_when_it_goes_on() {
@@ -281,7 +281,7 @@ fn a_stopped_leader_is_replaced_and_follows_when_it_goes_on() {
     let home = home();
     let variables =
         [("ENTRACLAW_GRAPH_URL", "http://127.0.0.1:9"), ("ENTRACLAW_ACCESS_TOKEN", "secret-token")];
-    // Whether the session of a process says that it leads; nothing before it has said anything.
+    // Whether a process's file says that it leads; `None` before it is written.
     let leads = |process: u32| {
         let files = std::fs::read_dir(home.path().join("sessions")).into_iter().flatten().flatten();
         let texts = files.filter_map(|file| std::fs::read_to_string(file.path()).ok());

@@ -26,7 +26,7 @@ fn get(url: String) -> HttpRequest {
 }
 
 #[tokio::test]
-async fn a_request_goes_out_and_its_answer_comes_back_whole() {
+async fn a_request_gets_its_whole_answer() {
     let graph = MockServer::start().await;
     Mock::given(method("POST"))
         .and(path("/v1.0/x"))
@@ -60,7 +60,7 @@ async fn a_redirect_is_not_followed() {
 }
 
 #[tokio::test]
-async fn nobody_there_is_told_apart_from_an_answer_that_broke() {
+async fn a_refused_connection_differs_from_a_broken_answer() {
     let refused = ReqwestTransport::new(true).send(get("http://127.0.0.1:9/x?secret=1".to_owned())).await;
     let error = refused.unwrap_err();
     assert!(matches!(error, TransportError::Connect { .. }), "{error}");

@@ -1,5 +1,5 @@
-//! The production adapter of wake-ups against what it is for: a program, a port, a file, a pipe; and the shipped program
-//! with it. Unix only, for the program is a shell script.
+//! The production adapter of wake-ups with a real program, port, file and pipe, and the shipped program with it. Unix only,
+//! as the program is a shell script.
 #![cfg(unix)]
 
 use std::collections::BTreeMap;
@@ -24,10 +24,10 @@ use tokio::net::{TcpListener, TcpSocket};
 use tokio::process::Command;
 use tokio::time::timeout;
 
-/// A folder with a program `codex` of this script in it, and an adapter that finds it.
+/// A folder with this script as the program `codex`, and an adapter that finds it.
 fn with_program(script: &str) -> (TempDir, ProductionWakeUps) {
     let folder = tempfile::tempdir().unwrap();
-    // Another process writes it: a program that this one still had open, in a child of another test, could not be run.
+    // Another process writes it, because a program that is still open for writing in a child of another test can't run.
     let mut copy = std::process::Command::new("/bin/sh");
     copy.args(["-c", "printf '%s\\n' '#!/bin/sh' \"$1\" > \"$2\" && chmod 700 \"$2\"", "sh", script]);
     assert!(copy.arg(folder.path().join("codex")).status().unwrap().success());
@@ -55,7 +55,7 @@ fn queue(text: &str) -> WakeUpRequest {
 }
 
 #[tokio::test]
-async fn a_program_gets_its_arguments_as_they_are_and_a_clean_environment() {
+async fn a_program_gets_unchanged_arguments_and_a_clean_environment() {
     let (folder, wake_ups) = with_program(
         "printf '%s\\n' \"$#\" \"$@\" > \"$HOME/arguments\"; env > \"$HOME/environment\"; cat > \"$HOME/input\"; echo noise; echo noise >&2",
     );
@@ -72,7 +72,7 @@ async fn a_program_gets_its_arguments_as_they_are_and_a_clean_environment() {
 }
 
 #[tokio::test]
-async fn a_program_that_says_no_or_is_not_there_is_told_apart() {
+async fn a_failing_program_differs_from_a_missing_one() {
     let (_folder, wake_ups) = with_program("exit 3");
     let error = wake_ups.wake(queue("secret words")).await.unwrap_err();
     assert_eq!(error, WakeUpError::Refused { program: "codex".to_owned(), code: 3 });
@@ -107,7 +107,7 @@ async fn a_wake_up_that_is_dropped_ends_the_program_and_what_it_started() {
         () = appears => {}
     }
     let stat = PathBuf::from(format!("/proc/{}/stat", read(&child).trim()));
-    // A process that nobody has waited for yet is still there as a zombie.
+    // A zombie still has an entry until its parent waits for it.
     #[expect(clippy::disallowed_methods, reason = "the system's files")]
     let lives = || {
         let stat = std::fs::read_to_string(&stat).unwrap_or_default();
@@ -143,7 +143,7 @@ fn post(port: u16, password: Option<Secret>) -> WakeUpRequest {
     WakeUpRequest::Http { method: HttpMethod::Post, port, path, body: Some("{\"a\":1}".to_owned()), password }
 }
 
-/// A port that is somebody's who does not listen.
+/// A port that is taken but has no listener.
 fn bound() -> (TcpSocket, u16) {
     let socket = TcpSocket::new_v4().unwrap();
     socket.bind("127.0.0.1:0".parse().unwrap()).unwrap();
@@ -169,7 +169,7 @@ async fn a_request_goes_to_loopback_with_its_password() {
 }
 
 #[tokio::test]
-async fn what_a_port_answers_is_told() {
+async fn the_answer_of_a_port_is_reported() {
     for (answer, wanted) in [
         ("HTTP/1.1 401 Unauthorized\r\ncontent-length: 0\r\nconnection: close\r\n\r\n", "401"),
         (
@@ -197,7 +197,7 @@ async fn append(path: &Path, line: &str) -> Result<(), WakeUpError> {
 }
 
 #[tokio::test]
-async fn a_line_is_added_to_a_file_that_is_there() {
+async fn a_line_is_added_to_an_existing_file() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("input.jsonl");
     assert!(append(&file, "{}").await.is_err() && !file.exists());
@@ -210,7 +210,7 @@ async fn a_line_is_added_to_a_file_that_is_there() {
 }
 
 #[tokio::test]
-async fn what_is_no_file_of_ones_own_is_refused() {
+async fn anything_but_an_own_file_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("input.jsonl");
     write(&file, "");
@@ -231,12 +231,12 @@ async fn what_is_no_file_of_ones_own_is_refused() {
 }
 
 #[tokio::test]
-async fn a_pipe_is_written_to_when_somebody_reads() {
+async fn a_pipe_is_written_to_while_a_program_reads() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe");
     nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
     let error = append(&pipe, "{}").await.unwrap_err();
-    assert!(error.to_string().contains("nobody reads") && error.is_certain(), "{error}");
+    assert!(error.to_string().contains("no program reads") && error.is_certain(), "{error}");
     let mut reader = tokio::net::unix::pipe::OpenOptions::new().open_receiver(&pipe).unwrap();
     // More than a pipe holds at once.
     let line = "x".repeat(200_000);
@@ -252,10 +252,10 @@ async fn a_pipe_is_written_to_when_somebody_reads() {
     assert!(!torn.is_certain(), "{torn}");
 }
 
-/// Longer than anything here should take.
+/// Longer than any step here should take.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The shipped program with nothing of the surrounding environment but this.
+/// The shipped program with only these environment variables.
 fn entraclaw(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Command {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin("entraclaw"));
     command.args(arguments).arg("--home").arg(folder.join("home")).env_clear();
@@ -264,7 +264,7 @@ fn entraclaw(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> C
     command
 }
 
-/// A message from Alice that came while nobody was there.
+/// Adds a message from Alice that no session has read.
 fn leave_a_message(folder: &Path) {
     let storage = Arc::new(DiskStorage::open(&folder.join("home")).unwrap());
     let (journal, _) = Journal::open(storage, Arc::new(SystemClock), JournalOptions::default()).unwrap();
@@ -312,7 +312,7 @@ async fn the_shipped_program_wakes_with_the_thread_of_the_last_call() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    timeout(PATIENCE, woken).await.expect("nobody woken");
+    timeout(PATIENCE, woken).await.expect("no wake-up came");
     let said = read(&arguments);
     let first = "queue\n--thread\n0199b1c2-aaaa\n--message\n[Entraclaw] message from outside: \"Alice\" wrote in Teams";
     assert!(said.starts_with(first) && said.contains("\n> Are you there?\n"), "{said}");
@@ -332,7 +332,7 @@ async fn the_shipped_program_wakes_with_the_thread_of_the_last_call() {
 }
 
 #[tokio::test]
-async fn the_doctor_looks_at_wake_ups_and_moves_none() {
+async fn the_doctor_checks_wake_ups_and_uses_none() {
     let (folder, _) = with_program("[ \"$*\" = \"queue --help\" ] || exit 1");
     let (_bound, port) = bound();
     let port = port.to_string();

@@ -15,11 +15,11 @@ use entraclaw::status::{HostLine, SessionFile};
 use entraclaw_seams::storage::{DiskStorage, Lock, Storage as _};
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
-/// Far more than anything here takes.
+/// Far more looks than any step here needs.
 const LOOKS_MAX: usize = 3_000;
 const FOLDER: &str = "waking/claude-code";
 
-/// A machine with a home folder and a living session of a host of this version.
+/// A machine with a home folder and a running session of a host with this version.
 struct Fixture {
     folder: tempfile::TempDir,
     storage: DiskStorage,
@@ -48,7 +48,7 @@ impl Fixture {
         self.folder.path().join("home")
     }
 
-    /// A host that runs the hook in a shell, as Claude Code does. Its stderr ends with that of the last of them.
+    /// A host that runs the hook in a shell, as Claude Code does. Its stderr ends when the last process ends.
     fn host(&self, entrypoint: &str, more: &str) -> Child {
         let line = format!("{} hook claude-code Stop --wake{more}", cargo_bin("entraclaw").display());
         Command::new(self.folder.path().join("claude"))
@@ -63,7 +63,7 @@ impl Fixture {
             .unwrap()
     }
 
-    /// The ids of the hosts with an armed hook, once there are so many.
+    /// Waits for so many hosts with a waiting hook, and returns their ids.
     fn armed(&self, count: usize) -> Vec<String> {
         until(|| {
             let names = self.storage.list(FOLDER).unwrap();
@@ -74,7 +74,7 @@ impl Fixture {
     }
 }
 
-/// What a look finds, once it finds something.
+/// Looks until something is found.
 fn until<T>(look: impl Fn() -> Option<T>) -> T {
     for _ in 0..LOOKS_MAX {
         if let Some(found) = look() {
@@ -85,7 +85,7 @@ fn until<T>(look: impl Fn() -> Option<T>) -> T {
     panic!("it never came")
 }
 
-/// The exit code, and what was written before every process that had the pipe ended.
+/// The exit code, and everything that was written until all processes closed the pipe.
 fn ended(mut host: Child) -> (Option<i32>, String) {
     let mut text = String::new();
     host.stderr.take().unwrap().read_to_string(&mut text).unwrap();
@@ -93,7 +93,7 @@ fn ended(mut host: Child) -> (Option<i32>, String) {
 }
 
 #[test]
-fn the_words_of_the_server_are_on_stderr_and_the_exit_code_wakes() {
+fn the_servers_words_are_on_stderr_and_the_exit_code_wakes() {
     let fixture = Fixture::new("2.1.148");
     let host = fixture.host("cli", "");
     let id = fixture.armed(1).remove(0);
@@ -104,12 +104,12 @@ fn the_words_of_the_server_are_on_stderr_and_the_exit_code_wakes() {
 }
 
 #[test]
-fn a_host_that_is_killed_is_not_outlived() {
+fn a_hook_ends_with_its_killed_host() {
     let fixture = Fixture::new("2.1.148");
     let mut host = fixture.host("cli", "");
     fixture.armed(1);
     host.kill().unwrap();
-    // The pipe ends with the hook, which nobody told.
+    // The pipe ends with the hook, although no signal told the hook to end.
     assert_eq!(ended(host), (None, String::new()));
     assert_eq!(fixture.storage.list(FOLDER).unwrap(), Vec::<String>::new());
 }
@@ -126,7 +126,7 @@ fn two_hosts_of_one_consumer_have_a_hook_each() {
 }
 
 #[test]
-fn where_nobody_is_or_a_turn_would_wait_it_leaves_at_once() {
+fn a_hook_exits_at_once_without_a_person_or_where_a_turn_would_wait() {
     for (version, entrypoint) in
         [("2.1.148", "sdk-cli"), ("2.1.148", ""), ("2.0.73", "cli"), ("2.1.68", "cli")]
     {
@@ -137,7 +137,7 @@ fn where_nobody_is_or_a_turn_would_wait_it_leaves_at_once() {
 }
 
 #[test]
-fn mistakes_never_wake_anybody() {
+fn mistakes_never_wake_the_model() {
     let fixture = Fixture::new("2.1.148");
     let (code, text) = ended(fixture.host("cli", " --no-such-flag"));
     assert!(code == Some(0) && text.contains("--no-such-flag"), "{text}");

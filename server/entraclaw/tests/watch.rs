@@ -23,7 +23,7 @@ use nix::unistd::Pid;
 use rstest::rstest;
 use tempfile::TempDir;
 
-/// Longer than anything here takes; only a fault waits so long.
+/// Longer than any step here takes; only a fault waits so long.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 struct Fixture {
@@ -59,7 +59,7 @@ impl Fixture {
         assert_eq!(self.journal.append(vec![draft]).unwrap().new.len(), 1);
     }
 
-    /// Starts to watch, and comes back when it reads.
+    /// Starts to watch, and returns when the terminal reads.
     fn watch(&self, arguments: &[&str]) -> Terminal {
         let mut terminal = Terminal::open(&self.home, arguments, &[]);
         terminal.heard("watching ");
@@ -80,7 +80,7 @@ impl Fixture {
     }
 }
 
-/// A watching process and what it says.
+/// A watching process with its output.
 struct Terminal {
     child: Child,
     stdout: Receiver<String>,
@@ -103,7 +103,7 @@ impl Terminal {
         self.stdout.recv_timeout(PATIENCE).expect("a line on stdout")
     }
 
-    /// Reads what is said beside the messages up to these words.
+    /// Reads stderr up to these words.
     fn heard(&mut self, words: &str) -> String {
         loop {
             let line = self.stderr.recv_timeout(PATIENCE).expect("a note on stderr");
@@ -113,7 +113,7 @@ impl Terminal {
         }
     }
 
-    /// Exit code, and what it still said on both streams.
+    /// The exit code, and the rest of both streams.
     fn ended(mut self) -> (i32, Vec<String>, Vec<String>) {
         let (stdout, stderr) = (self.stdout.iter().collect(), self.stderr.iter().collect());
         (self.child.wait().unwrap().code().unwrap_or(-1), stdout, stderr)
@@ -143,7 +143,7 @@ fn runs(home: &Path, arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn messages_appear_and_after_a_restart_only_what_came_meanwhile() {
+fn messages_appear_and_after_a_restart_only_the_new_ones() {
     let fixture = Fixture::new();
     fixture.write(Channel::Teams, "1", "from before");
     let mut terminal = fixture.watch(&[]);
@@ -166,7 +166,7 @@ fn messages_appear_and_after_a_restart_only_what_came_meanwhile() {
 }
 
 #[test]
-fn quiet_is_nothing_but_messages_of_the_channels_that_are_wanted() {
+fn quiet_shows_only_messages_of_the_wanted_channels() {
     let fixture = Fixture::new();
     drop(fixture.journal.mailbox(&ConsumerName::new("watch-fixture").unwrap(), "before").unwrap());
     fixture.write(Channel::Teams, "1", "no");
@@ -180,7 +180,7 @@ fn quiet_is_nothing_but_messages_of_the_channels_that_are_wanted() {
 }
 
 #[test]
-fn it_ends_quietly_when_nobody_reads_also_without_a_message() {
+fn it_ends_quietly_when_the_reader_is_gone_even_without_a_message() {
     let fixture = Fixture::new();
     let mut command = Command::new(cargo_bin("entraclaw"));
     command.args(["watch", "--quiet"]).env_clear().env("ENTRACLAW_HOME", &fixture.home);
@@ -192,7 +192,7 @@ fn it_ends_quietly_when_nobody_reads_also_without_a_message() {
 }
 
 #[test]
-fn it_says_when_somebody_polls_and_when_nobody_does_any_more() {
+fn it_reports_when_a_session_begins_and_stops_polling() {
     let fixture = Fixture::new();
     let mut terminal = fixture.watch(&[]);
     terminal.heard("no session is running");
@@ -217,7 +217,7 @@ fn it_says_when_somebody_polls_and_when_nobody_does_any_more() {
 #[case::pipe(&[], false)]
 #[case::forced(&[("CLICOLOR_FORCE", "1")], true)]
 #[case::refused(&[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")], false)]
-fn colours_are_for_whoever_wants_them(#[case] environment: &[(&str, &str)], #[case] coloured: bool) {
+fn colours_follow_the_environment(#[case] environment: &[(&str, &str)], #[case] coloured: bool) {
     let fixture = Fixture::new();
     let mut terminal = Terminal::open(&fixture.home, &[], environment);
     terminal.heard("watching ");
@@ -230,7 +230,7 @@ fn colours_are_for_whoever_wants_them(#[case] environment: &[(&str, &str)], #[ca
 }
 
 #[test]
-fn an_agents_place_is_not_taken() {
+fn an_agents_consumer_is_refused() {
     let fixture = Fixture::new();
     let ended = runs(&fixture.home, &["watch", "--consumer", "claude-code"]);
     let said = String::from_utf8(ended.stderr).unwrap();
@@ -239,7 +239,7 @@ fn an_agents_place_is_not_taken() {
 }
 
 #[test]
-fn a_home_that_cannot_be_used_is_told_as_inbox_tells_it() {
+fn an_unusable_home_is_reported_as_by_inbox() {
     let fixture = Fixture::new();
     let link = fixture.home.with_file_name("link");
     std::os::unix::fs::symlink(&fixture.home, &link).unwrap();

@@ -1,4 +1,4 @@
-//! Jobs as processes of this machine: the real program does the work, and processes are killed on the way.
+//! Jobs as processes of this machine: the real program does the work, and processes are killed meanwhile.
 #![cfg(target_os = "linux")]
 #![expect(clippy::disallowed_methods, reason = "tests look at what the program leaves on the disk")]
 
@@ -21,7 +21,7 @@ use nix::unistd::Pid;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep, timeout};
 
-/// Longest that anything here may take on a busy machine.
+/// Longest time that any step here may take on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// The variable that makes a test of this file the host that another one kills.
 const AS_HOST: &str = "ENTRACLAW_TEST_AS_HOST";
@@ -54,7 +54,7 @@ impl Fixture {
         shell(self.folder.path(), script)
     }
 
-    /// Sweeps until a result is there for the inbox.
+    /// Sweeps until a result is ready for the inbox.
     async fn ready(&self) -> Ready {
         let mut collector = self.collector();
         let looks = async {
@@ -143,14 +143,14 @@ async fn gone(pids: &[u32], within: Duration) -> Duration {
 }
 
 #[tokio::test]
-async fn a_program_prints_or_fails_or_is_not_there() {
+async fn a_program_prints_or_fails_or_is_missing() {
     let fixture = Fixture::new();
     let works = fixture.works();
     let done = result_of(&works, fixture.shell("echo hello; echo aside >&2; env | wc -l")).await;
     assert_eq!((done.ended, done.reason.as_deref()), (Ended::Done, None));
     let mut lines = done.text.lines();
     assert_eq!(lines.next(), Some("hello"));
-    // PATH, and what the shell sets itself.
+    // These are PATH and the variables that the shell itself sets.
     assert!(lines.next().unwrap().trim().parse::<u32>().unwrap() <= 4, "{done:?}");
     let failed = result_of(&works, fixture.shell("echo half; echo it is broken >&2; exit 3")).await;
     assert_eq!((failed.ended, failed.text.as_str()), (Ended::Failed, "half\n"));
@@ -199,7 +199,7 @@ async fn ten_megabytes_are_bounded_and_kept_in_a_private_file() {
 async fn a_cancelled_job_leaves_no_process_behind() {
     let fixture = Fixture::new();
     let works = fixture.works();
-    // One grandchild stays in the group and hears nothing, another one leaves the group.
+    // One grandchild stays in the group and ignores signals, another one leaves the group.
     let script = "trap '' TERM; sh -c \"trap '' TERM; echo \\$\\$ > stays; sleep 600\" & \
                   setsid sh -c 'echo $$ > leaves; sleep 600' & echo $$ > own; sleep 600; wait";
     let ticket = works.begin(fixture.shell(script)).unwrap().let_go();
@@ -214,7 +214,7 @@ async fn a_cancelled_job_leaves_no_process_behind() {
 }
 
 #[tokio::test]
-async fn what_a_program_leaves_in_the_background_is_ended_with_it() {
+async fn a_programs_background_processes_are_ended_with_it() {
     let fixture = Fixture::new();
     let left = result_of(&fixture.works(), fixture.shell("sleep 600 & echo $! > left; echo done")).await;
     assert_eq!((left.ended, left.text.as_str()), (Ended::Done, "done\n"));
@@ -223,7 +223,7 @@ async fn what_a_program_leaves_in_the_background_is_ended_with_it() {
 }
 
 #[tokio::test]
-async fn a_killed_job_is_told_as_lost_and_its_programs_are_ended() {
+async fn a_killed_job_is_lost_and_its_programs_are_ended() {
     let fixture = Fixture::new();
     let job = fixture.works().begin(fixture.shell("echo so far; echo $$ > own; exec sleep 600")).unwrap();
     let own = fixture.number("own").await;
@@ -252,7 +252,7 @@ async fn a_killed_job_is_told_as_lost_and_its_programs_are_ended() {
     gone(&[own], Duration::from_secs(1)).await;
 }
 
-/// Not a test of its own: the host that the next one starts and kills.
+/// No test of its own: the host that the next test starts and kills.
 #[tokio::test]
 async fn a_host_that_is_killed() {
     let Some(home) = std::env::var_os(AS_HOST).map(PathBuf::from) else { return };

@@ -1,4 +1,4 @@
-//! The tasks extension, as far as the connection knows it: who may ask, and which tools say so.
+//! The tasks extension in the connection: which callers may use it, and which tools support it.
 
 use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
@@ -9,10 +9,10 @@ use crate::message::RpcError;
 /// The extension's name in `capabilities.extensions` of both sides.
 pub const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
-/// A request needs a capability that it did not declare.
+/// The code for a request that needs a capability that it did not declare.
 const MISSING_CAPABILITY: ErrorCode = ErrorCode(-32021);
 
-/// Refuses a request that needs the extension and did not declare it.
+/// Refuses a request that needs the extension but did not declare it.
 ///
 /// # Errors
 /// The protocol's error for a missing capability.
@@ -27,7 +27,7 @@ pub fn needs_tasks(caller: &Caller) -> Result<(), RpcError> {
     })
 }
 
-/// Says of a tool that it may go on as a task.
+/// Marks a tool whose calls may go on as a task.
 pub(crate) fn mark(tool: &mut Value) {
     tool["execution"] = json!({"taskSupport": "optional"});
 }

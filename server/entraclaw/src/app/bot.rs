@@ -1,5 +1,5 @@
-//! The bot's part of a session: what it is made of, and when it listens.
-//! It must never stop a server because something that it needs is missing: that is told, and the rest goes on.
+//! The bot in a session: its parts, and when it listens.
+//! It must never stop a server because a part is missing: that is reported, and the rest goes on.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use entraclaw_inbox::gate::{Agent, Gate};
 use entraclaw_inbox::journal::Journal;
 use entraclaw_microsoft::bot::{BotParts, BotSource, Credentials};
 
-/// The bot, where one is wanted and has what it needs.
+/// The bot, if it is enabled and has its credentials.
 pub(super) fn source(app: &App, gate: &Arc<Gate>, agent: Agent) -> Option<BotSource> {
     if !app.config.bot.enabled || app.trouble.is_some() {
         return None;
@@ -34,7 +34,7 @@ pub(super) fn source(app: &App, gate: &Arc<Gate>, agent: Agent) -> Option<BotSou
     Some(BotSource::new(parts, credentials.ok()?, app.bot_status.clone()))
 }
 
-/// Listens once this process leads and knows who may speak.
+/// Listens once this process leads and the sponsors are known.
 pub(super) async fn listen(
     bot: Option<BotSource>,
     journal: &Journal,

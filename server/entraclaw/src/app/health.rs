@@ -1,5 +1,5 @@
-//! Why messages may not be coming, for the model, who tells its user.
-//! It must never say that all is well because something is not known.
+//! Reports to the model why messages may not arrive, so that it can tell its user.
+//! It must never report that all is well if that is not known.
 
 use std::sync::Arc;
 
@@ -16,29 +16,29 @@ use entraclaw_microsoft::entra::Auth;
 use entraclaw_microsoft::entra::TokenSource;
 use entraclaw_seams::storage::Storage;
 
-/// Longest reason in a tool's answer.
+/// Most characters of a reason in a tool's answer.
 const HEALTH_CHARS_MAX: usize = 300;
-/// The same for a sign-in that failed, which names what somebody must do at its end.
+/// Most characters for a failed sign-in, as its text ends with what the user must do.
 const SIGN_IN_CHARS_MAX: usize = 700;
 
-/// What is said of a leader that shows no sign of moving.
+/// The text about a leader that shows no sign of progress.
 const SILENT: &str = "the session that reads messages for all sessions does not move, so they come late: another one \
                       takes over within 30 s; tell your user to resume that host (`fg`) or to end it";
 
-/// How the sources are, and what it is not known of sponsors.
+/// The state of the sources, and the trouble with sponsors.
 struct Seen {
     teams: SourceState,
     mail: SourceState,
     bot: SourceState,
     sponsors: Option<SponsorsLine>,
-    /// The session that leads does not move.
+    /// Whether the leader shows no sign of progress.
     is_leader_silent: bool,
-    /// Of a source's error. A follower knows of the leader's sign-in by that alone.
+    /// Most characters of a source's error. A follower knows of the leader's sign-in only from there.
     error_chars_max: usize,
 }
 
-/// Where that is seen: here while this session leads, in what the leader tells while it follows.
-struct Sight {
+/// The places to look: this session's own state while it leads, the leader's status file while it follows.
+struct Observer {
     journal: Journal,
     storage: Arc<dyn Storage>,
     teams: SourceStatus,
@@ -47,7 +47,7 @@ struct Sight {
     gate: Arc<Gate>,
 }
 
-impl Sight {
+impl Observer {
     fn look(&self) -> Seen {
         let is_leader_silent = self.journal.is_leader_silent();
         let leader = if self.journal.is_leader() { None } else { leaders_word(&*self.storage) };
@@ -62,7 +62,7 @@ impl Sight {
                 error_chars_max: HEALTH_CHARS_MAX,
             };
         };
-        // What came since it was written is as good as an answer.
+        // A newer record of a channel shows that its source has answered since.
         let written_at = status.written_at.parse::<Timestamp>().ok();
         let is_news = |at: Timestamp| written_at.is_some_and(|written_at| at > written_at);
         let last_seq = self.journal.last_seq();
@@ -84,14 +84,14 @@ impl Sight {
     }
 }
 
-/// Why messages may not be coming, in words for the model, who tells its user.
+/// Makes the function that says why messages may not arrive, in words for the model.
 pub(super) fn health(
     app: &App,
     tokens: &Arc<dyn TokenSource>,
     gate: Arc<Gate>,
     journal: &Journal,
 ) -> provider::Health {
-    let activity = Sight {
+    let observer = Observer {
         journal: journal.clone(),
         storage: app.storage.clone(),
         teams: app.teams_status.clone(),
@@ -127,7 +127,7 @@ pub(super) fn health(
             return Some(short(&format!("tell your user: {}", line.trouble)));
         }
         if gate.is_closed() {
-            return Some(nobody(&gate));
+            return Some(empty_allowlist(&gate));
         }
         let now = clock.now();
         [("Teams", &seen.teams), ("mail", &seen.mail)]
@@ -135,7 +135,7 @@ pub(super) fn health(
             .find_map(|(name, state)| trouble(name, state, now, seen.error_chars_max))
     };
     Arc::new(move || {
-        let seen = activity.look();
+        let seen = observer.look();
         let silent = seen.is_leader_silent.then(|| SILENT.to_owned());
         let bot = seen.bot.error.as_deref().map(short);
         let texts: Vec<String> = silent.into_iter().chain(first(&seen)).chain(bot).collect();
@@ -143,7 +143,7 @@ pub(super) fn health(
     })
 }
 
-/// Why a source may bring nothing.
+/// Why a source may bring nothing, if so.
 fn trouble(name: &str, state: &SourceState, now: Timestamp, error_chars_max: usize) -> Option<String> {
     if let Some(error) = state.serious(now) {
         let error: String = error.chars().take(error_chars_max).collect();
@@ -153,7 +153,7 @@ fn trouble(name: &str, state: &SourceState, now: Timestamp, error_chars_max: usi
     Some(format!("{name} has not answered for {secs} s, so messages may come late"))
 }
 
-fn nobody(gate: &Gate) -> String {
+fn empty_allowlist(gate: &Gate) -> String {
     let how = if gate.pairs() {
         "let somebody write to the agent and run `entraclaw pair` with the code they are told"
     } else {

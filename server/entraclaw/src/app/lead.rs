@@ -1,6 +1,7 @@
-//! Who leads, and what a session does once it does.
-//! It must never take the lead for a session that could not use it, nor poll in one that does not lead. Whether a leader
-//! moves is judged by this process's own clock and looks, so no jump of the calendar and no sleep of the machine counts.
+//! Takes, follows and gives up the lead.
+//! It must never take the lead for a session that can't use it, nor poll in a session that does not lead. It judges by
+//! this process's own clock whether a leader makes progress, so a jump of the calendar or a sleep of the machine does
+//! not count.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -17,63 +18,61 @@ use entraclaw_inbox::journal::{Journal, JournalError, Pulse};
 use entraclaw_inbox::source::InboundSource;
 use entraclaw_seams::storage::{Changes, Storage};
 
-/// How often a follower looks for new records where nobody tells it of them, and tries to take the lead at every second
-/// look.
+/// How often a follower looks for new records if no change is reported. It tries to lead at every second look.
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);
-/// The least pause between two looks of a follower that is told of changes.
+/// The shortest pause between two looks of a follower that gets reports of changes.
 const NEWS_PAUSE: Duration = Duration::from_millis(5);
-/// A follower looks at the policy at every so many looks, which is once a second; the leader at each of its own.
+/// A follower reads the policy at every so many looks, which is once a second; the leader at each of its own.
 const POLICY_LOOKS: u64 = 4;
-/// How often the leader lets the journal try again what the disk did not take.
+/// How often the leader lets the journal repeat failed writes.
 const LEAD_INTERVAL: Duration = Duration::from_secs(1);
-/// How often the leader looks whether somebody else has touched the journal's files.
+/// How often the leader checks whether another process has changed the journal's files.
 const FILES_INTERVAL: Duration = Duration::from_secs(9);
 
-/// The leader shows this often that it moves, while it is not alone.
+/// How often the leader shows a sign of progress, while other sessions follow it.
 const BEAT_EVERY: Duration = Duration::from_secs(3);
-/// A leader that shows nothing for so long is told of.
+/// How long a leader may show no sign before that is reported.
 const SILENCE_TOLD: Duration = Duration::from_secs(8);
-/// It is replaced after so long. That costs nothing where it was only slow, but it must not happen for nothing.
+/// How long a leader may show no sign before it is replaced. Replacing a slow leader loses nothing, but it should be rare.
 const SILENCE_MAX: Duration = Duration::from_secs(15);
-/// What passes between two looks counts up to here: a follower that slept with the whole machine must not take that for
-/// the leader's silence.
+/// Most time between two looks that counts as silence: a follower that slept with the whole machine must not count that.
 const LOOK_COUNTS_MAX: Duration = Duration::from_secs(1);
 
-/// Between two words about what fails all the time.
+/// The pause between two reports of a failure that lasts.
 const SAME_WORD_EVERY: Duration = Duration::from_secs(600);
 
-/// Something that is tried again and again: it is told when it begins to fail, now and then while it does, and when it
-/// is well again.
+/// A repeated attempt. A report is due when it begins to fail, from time to time while it fails, and when it succeeds
+/// again.
 #[derive(Default)]
 struct Trying {
-    told_at: Option<Instant>,
+    reported_at: Option<Instant>,
     failed: u64,
 }
 
-/// What is worth a line.
+/// A report for the log.
 #[derive(Debug, PartialEq, Eq)]
-enum Word {
+enum Report {
     Fails,
-    /// After so many failures.
-    Well(u64),
+    /// It succeeds again after so many failures.
+    Recovered(u64),
 }
 
 impl Trying {
-    fn note(&mut self, is_ok: bool) -> Option<Word> {
+    fn note(&mut self, is_ok: bool) -> Option<Report> {
         if is_ok {
             let failed = std::mem::take(self).failed;
-            return (failed > 0).then_some(Word::Well(failed));
+            return (failed > 0).then_some(Report::Recovered(failed));
         }
         self.failed += 1;
-        if self.told_at.is_some_and(|at| at.elapsed() < SAME_WORD_EVERY) {
+        if self.reported_at.is_some_and(|at| at.elapsed() < SAME_WORD_EVERY) {
             return None;
         }
-        self.told_at = Some(Instant::now());
-        Some(Word::Fails)
+        self.reported_at = Some(Instant::now());
+        Some(Report::Fails)
     }
 }
 
-/// For how long the leader has shown no sign, by this process's own looks.
+/// How long the leader has shown no sign, by this process's own looks.
 struct Silence {
     seen: Option<Pulse>,
     looked_at: Instant,
@@ -93,7 +92,7 @@ impl Silence {
     }
 }
 
-/// The leader's part: to show that it moves where somebody follows it.
+/// Shows the leader's progress while other sessions follow it.
 struct Beat {
     due: Instant,
     is_alone: bool,
@@ -115,14 +114,13 @@ impl Beat {
             return;
         }
         let outcome = journal.beat();
-        if let (Some(Word::Fails), Err(error)) = (self.failing.note(outcome.is_ok()), outcome) {
+        if let (Some(Report::Fails), Err(error)) = (self.failing.note(outcome.is_ok()), outcome) {
             tracing::warn!(%error, "other sessions may think that this one is stopped");
         }
     }
 }
 
-/// The leader's looks at the journal's files. Between two of them nothing is done where the disk says that nobody changes
-/// anything.
+/// Checks the journal's files in the leader. It does nothing between two checks if the disk reports no changes.
 struct FileLook {
     due: Instant,
     has_news: bool,
@@ -140,15 +138,15 @@ impl FileLook {
         }
         (self.due, self.has_news) = (Instant::now() + FILES_INTERVAL, false);
         let outcome = journal.look_at_files();
-        // That the disk takes no writes is told elsewhere.
+        // A disk that can't be written is reported elsewhere.
         let is_ok = matches!(outcome, Ok(()) | Err(JournalError::NotDurable { .. }));
-        if let (Some(Word::Fails), Err(error)) = (self.failing.note(is_ok), outcome) {
+        if let (Some(Report::Fails), Err(error)) = (self.failing.note(is_ok), outcome) {
             tracing::warn!(%error, "it can't be seen whether the journal's files are whole");
         }
     }
 }
 
-/// Tries to lead: where nobody does, and where whoever does shows no sign of moving.
+/// Tries to lead: if no session leads, or if the leader shows no sign of progress.
 fn try_lead(journal: &Journal, silence: &mut Silence) -> Result<bool, JournalError> {
     if journal.try_lead()? {
         journal.note_leader_silent(false);
@@ -177,10 +175,10 @@ pub(super) async fn keep_up(
     let mut every_change = journal.every_change();
     let mut news = if *lead.borrow() { None } else { journal.changes() };
     if !may_lead {
-        // For a moment, to bring results of work that no other session brings.
+        // It may lead for a moment, to bring results of work that no other session brings.
         journal.let_lead();
     }
-    // What was written before the news began is told by nobody.
+    // Changes before this listener existed are not reported.
     let (mut looking, mut leading) = (Trying::default(), Trying::default());
     refresh(journal, &mut looking);
     let mut look: u64 = 0;
@@ -188,7 +186,7 @@ pub(super) async fn keep_up(
     let mut for_work = ForWork::new();
     loop {
         if *lead.borrow() {
-            // Only the leader writes, so nobody has news for it.
+            // Only the leader writes, so it needs no reports of changes.
             news = None;
             sleep(LEAD_INTERVAL).await;
         } else {
@@ -248,7 +246,7 @@ pub(super) async fn keep_up(
     }
 }
 
-/// Passes the time until a follower's next look, and takes in what it is told of meanwhile.
+/// Waits until a follower's next look, and reads reported changes meanwhile.
 async fn follow(journal: &Journal, news: Option<&mut Changes>, looking: &mut Trying) {
     let until = Instant::now() + FOLLOW_INTERVAL;
     let Some(news) = news else { return sleep_until(until).await };
@@ -261,17 +259,16 @@ async fn follow(journal: &Journal, news: Option<&mut Changes>, looking: &mut Try
 fn refresh(journal: &Journal, looking: &mut Trying) {
     let outcome = journal.refresh();
     match (looking.note(outcome.is_ok()), outcome) {
-        (Some(Word::Fails), Err(error)) => tracing::warn!(%error, "the journal could not be looked at"),
-        (Some(Word::Well(failed)), _) => {
-            tracing::info!(failed, "the journal can be looked at again");
+        (Some(Report::Fails), Err(error)) => tracing::warn!(%error, "the journal could not be read"),
+        (Some(Report::Recovered(failed)), _) => {
+            tracing::info!(failed, "the journal can be read again");
         }
         _ => {}
     }
 }
 
-/// Passes over the looks that would find nothing: comes back at the first one after a change of the disk.
-/// A real disk does not tell of every change, so this is for the simulation; process mode runs the looks themselves.
-/// Returns whether there was one.
+/// Skips the looks that would find nothing, up to the first one after a change of the disk or `until`. Returns whether
+/// there was a change. A real disk does not report every change, so this serves only the simulation.
 async fn rest(every_change: &mut Changes, until: Option<Instant>) -> bool {
     let began = Instant::now();
     let is_news = if let Some(until) = until {
@@ -287,7 +284,7 @@ async fn rest(every_change: &mut Changes, until: Option<Instant>) -> bool {
     is_news
 }
 
-/// Runs the source while this process leads, once it has asked for the sponsors: what they write before that would wait.
+/// Runs the source while this process leads, once the sponsors were asked for: their messages would wait before that.
 pub(super) async fn poll(
     mut source: impl InboundSource,
     journal: &Journal,
@@ -322,7 +319,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_silence_is_what_was_looked_at_and_not_what_was_slept_through() {
+    async fn a_sleep_of_the_machine_does_not_count_as_silence() {
         let mut silence = Silence::new();
         let look = FOLLOW_INTERVAL * 2;
         for _ in 0..20 {
@@ -332,24 +329,24 @@ mod tests {
         assert_eq!(silence.lasts, look * 19);
         silence.look(pulse_of(2));
         assert_eq!(silence.lasts, Duration::ZERO, "it moved");
-        // The machine sleeps, and everybody with it.
+        // The whole machine sleeps.
         sleep(Duration::from_secs(8 * 3_600)).await;
         silence.look(pulse_of(2));
         assert_eq!(silence.lasts, LOOK_COUNTS_MAX);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_fails_all_the_time_is_told_rarely_and_its_end_once() {
+    async fn a_lasting_failure_is_reported_rarely_and_its_end_once() {
         let mut trying = Trying::default();
         assert_eq!(trying.note(true), None);
         let mut told = 0;
         for _ in 0..3_600 {
-            told += usize::from(trying.note(false) == Some(Word::Fails));
+            told += usize::from(trying.note(false) == Some(Report::Fails));
             sleep(LEAD_INTERVAL).await;
         }
         assert_eq!(told, 6);
-        assert_eq!(trying.note(true), Some(Word::Well(3_600)));
+        assert_eq!(trying.note(true), Some(Report::Recovered(3_600)));
         assert_eq!(trying.note(true), None);
-        assert_eq!(trying.note(false), Some(Word::Fails), "it is news again");
+        assert_eq!(trying.note(false), Some(Report::Fails), "a new failure is reported at once");
     }
 }

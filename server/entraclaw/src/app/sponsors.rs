@@ -1,5 +1,5 @@
-//! Who the sponsors of the agent identity are, asked of Graph from time to time.
-//! It must never take an answer that did not come, or an old one, for a sponsor.
+//! Asks Graph from time to time for the sponsors of the agent identity.
+//! It must never treat a missing or an old answer as one that names a sponsor.
 
 use std::collections::BTreeSet;
 use std::convert::Infallible;
@@ -16,27 +16,28 @@ use entraclaw_inbox::gate::{Gate, Guid};
 use entraclaw_microsoft::graph::{Failure, GraphClient, GraphError, Scope};
 use entraclaw_microsoft::teams::{Known, identify};
 
-/// How long an answer is good without a new one.
+/// How long an answer is valid without a new one.
 const ANSWER_LIFE: Duration = Duration::from_secs(3_600);
-/// Time between two questions, after an answer and after none.
+/// The pause after an answer.
 const ASK_INTERVAL: Duration = Duration::from_secs(900);
+/// The pause after a failure.
 const RETRY_INTERVAL: Duration = Duration::from_secs(60);
-/// The least pause after a question that failed, whoever waits for the answer.
+/// The shortest pause after a failure, even if a message waits for the answer.
 const WANTED_PAUSE: Duration = Duration::from_secs(10);
-/// How long one question is repeated by rule.
+/// How long one request is repeated by its rules.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Sponsors that are read; an agent has a handful.
+/// Most sponsors that are read; an agent has a handful.
 const SPONSORS_MAX: usize = 200;
 const PAGES_MAX: usize = 4;
 
-/// Asks who the sponsors are for ever, and says when that was first answered or given up.
+/// Asks for the sponsors for ever, and reports the first answer or failure to `asked`.
 pub(super) async fn know_sponsors(sponsors: Option<Sponsors>, asked: &watch::Sender<bool>) -> Infallible {
     let Some(sponsors) = sponsors else { return std::future::pending().await };
     sleep(NETWORK_PAUSE).await;
     sponsors.keep_asking(asked).await
 }
 
-/// Asks, and tells the gate.
+/// Asks for the sponsors and tells the gate.
 pub(super) struct Sponsors {
     client: Arc<GraphClient>,
     gate: Arc<Gate>,
@@ -45,7 +46,7 @@ pub(super) struct Sponsors {
 }
 
 impl Sponsors {
-    /// Nothing where sponsors are not asked for. From now on the gate knows that they are not known yet.
+    /// `None` if sponsors are not asked for. Otherwise the gate knows from now on that the answer is outstanding.
     pub(super) fn new(
         config: &Config,
         client: Arc<GraphClient>,
@@ -57,8 +58,8 @@ impl Sponsors {
         Some(Self { client, gate, known, agent_id })
     }
 
-    /// Asks again and again. An answer is good for a while without another one; a refusal is an answer too, namely that
-    /// nobody is a sponsor, and what else fails leaves it open who is.
+    /// Asks again and again. An answer is valid for a while. A refusal is an answer too: there is no sponsor. Any other
+    /// failure leaves it open.
     async fn keep_asking(&self, asked: &watch::Sender<bool>) -> Infallible {
         let mut good_until: Option<Instant> = None;
         loop {
@@ -85,13 +86,13 @@ impl Sponsors {
         }
     }
 
-    /// Ends early when somebody waits for the answer, but never at once.
+    /// Waits before the next attempt; less if a message waits for the answer.
     async fn retry_pause(&self) {
         let wanted = async {
             sleep(WANTED_PAUSE).await;
             self.gate.sponsors_wanted().await;
         };
-        // The end of the time is as good a reason to ask.
+        // After the timeout it is time to ask as well.
         let _ = timeout(RETRY_INTERVAL, wanted).await;
     }
 
@@ -110,7 +111,7 @@ impl Sponsors {
             let Some(listed) = page.get("value").and_then(Value::as_array) else {
                 return Err(GraphError::malformed("the list of sponsors has no `value`"));
             };
-            // A group is nobody who could write.
+            // A group can't write messages.
             let people = listed.iter().filter(|one| {
                 one.get("@odata.type")
                     .and_then(Value::as_str)
@@ -127,13 +128,13 @@ impl Sponsors {
     }
 }
 
-/// What a person is told, with what helps.
+/// The text for a person, with the fix.
 fn trouble(error: &GraphError, is_refusal: bool) -> String {
     let so = if is_refusal { "none of them may write" } else { "what they write waits" };
     format!("it is not known who the sponsors of the agent are, so {so}: {error}; {}", error.advice())
 }
 
-/// Whether Graph has answered that it does not say, which asking again does not change by itself.
+/// Whether Graph has refused to answer, which asking again would not change.
 fn is_refusal(error: &GraphError) -> bool {
     matches!(
         error.failure,

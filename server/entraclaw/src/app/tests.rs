@@ -1,4 +1,4 @@
-//! Whole servers in one thread on a paused clock: who polls, who takes over, and what stops when.
+//! Whole servers in one thread on a paused clock: which one polls, which takes over, and what stops when.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,7 +49,7 @@ struct Host {
     next_id: u64,
 }
 
-/// A server as a future, and its host.
+/// Makes a server as a future, and its host.
 fn connect(app: App) -> (std::pin::Pin<Box<dyn Future<Output = Exit>>>, Host) {
     let (host, server) = tokio::io::duplex(256 * 1024);
     let (reader, writer) = tokio::io::split(server);
@@ -105,7 +105,7 @@ async fn the_host_is_answered_before_the_network_is_touched() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_message_reaches_a_waiting_call_within_a_poll_and_an_answer_goes_back() {
+async fn a_message_reaches_a_waiting_call_within_a_poll_and_a_reply_is_sent() {
     let graph = TestGraph::new();
     let (server, mut host) = connect(app(&graph, &MemoryStorage::new(), 1));
     let session = async {
@@ -120,7 +120,7 @@ async fn a_message_reaches_a_waiting_call_within_a_poll_and_an_answer_goes_back(
             host.call("send_teams_message", json!({"chat_id": DM, "content": "<p>yes</p>"})).await;
         assert!(!failed, "{text}");
         let text = host.wait().await;
-        assert!(!text.contains("yes"), "its own words are no news: {text}");
+        assert!(!text.contains("yes"), "its own message does not come back: {text}");
     };
     tokio::select! { biased; _ = server => panic!("the server ended"), () = session => {} }
 }
@@ -165,7 +165,7 @@ async fn another_session_follows_and_takes_over_within_two_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_cannot_poll_leaves_the_lead_to_others() {
+async fn a_session_that_cannot_poll_leaves_the_lead_to_others() {
     let graph = TestGraph::new();
     let disk = MemoryStorage::new();
     let mut signed_out = app(&graph, &disk.new_process(), 1);
@@ -230,9 +230,9 @@ async fn a_graph_that_never_answers_holds_nothing_up() {
     tokio::select! { biased; _ = server => panic!("the server ended"), () = session => {} }
 }
 
-/// A clock at the end of all years: what can't be reckoned is held there, and messages come.
+/// A clock at the last possible time stops nothing.
 #[tokio::test(start_paused = true)]
-async fn a_clock_at_the_end_of_years_stops_nothing() {
+async fn messages_arrive_when_the_clock_is_at_its_last_time() {
     let graph = TestGraph::new();
     let mut app = app(&graph, &MemoryStorage::new(), 1);
     app.clock = Arc::new(TokioClock::starting_at(Timestamp::MAX));
@@ -250,9 +250,9 @@ async fn a_clock_at_the_end_of_years_stops_nothing() {
     tokio::select! { biased; _ = server => panic!("the server ended"), () = session => {} }
 }
 
-/// A server over two midnights: what another consumer has not read stays, what everybody has goes, and news still comes.
+/// Over two midnights: records that a consumer has not read stay, records that all have read go, new ones still come.
 #[tokio::test(start_paused = true)]
-async fn old_days_go_when_everybody_has_them() {
+async fn old_days_go_when_all_consumers_have_read_them() {
     let graph = TestGraph::new();
     let disk = MemoryStorage::new();
     let mut app = app(&graph, &disk.new_process(), 1);
@@ -290,7 +290,7 @@ async fn old_days_go_when_everybody_has_them() {
 
 /// The same seed gives the same requests at the same times.
 #[tokio::test(start_paused = true)]
-async fn a_run_repeats_itself() {
+async fn a_seed_repeats_a_run_exactly() {
     let mut runs = Vec::new();
     for _ in 0..2 {
         let graph = TestGraph::new();
@@ -309,7 +309,7 @@ async fn a_run_repeats_itself() {
         };
         tokio::select! { biased; _ = server => panic!("the server ended"), () = session => {} }
         let seen = graph.script.seen();
-        // Cursors hold dates of the run, so only what does not is compared.
+        // Cursors hold dates of the run, so they are cut off.
         let line = |line: String| line.split("gt%20").next().unwrap().to_owned();
         runs.push(
             seen.iter()
@@ -333,7 +333,7 @@ impl Host {
     }
 }
 
-/// Answers the next question whose line holds `part` once with `reply`.
+/// Answers the next request whose line contains `part` with `reply`, once.
 fn once(graph: &TestGraph, part: &'static str, reply: fn() -> Reply) {
     let mut left = 1;
     graph.fault(move |line| {
@@ -348,7 +348,7 @@ fn once(graph: &TestGraph, part: &'static str, reply: fn() -> Reply) {
 #[case::signed_out(|| Reply::error(401, "InvalidAuthenticationToken"))]
 #[case::forbidden(|| Reply::error(403, "Forbidden"))]
 #[tokio::test(start_paused = true)]
-async fn a_first_failure_that_waiting_does_not_heal_is_told_at_once(#[case] reply: fn() -> Reply) {
+async fn a_failure_that_needs_the_user_is_reported_at_once(#[case] reply: fn() -> Reply) {
     let graph = TestGraph::new();
     let (server, mut host) = connect(app(&graph, &MemoryStorage::new(), 1));
     let session = async {
@@ -371,7 +371,7 @@ async fn a_first_failure_that_waiting_does_not_heal_is_told_at_once(#[case] repl
 #[case::short_pause("/me/chats?", || Reply::error(429, "TooManyRequests").header("retry-after", "5"))]
 #[case::broken("/messages", Reply::broken)]
 #[tokio::test(start_paused = true)]
-async fn a_hiccup_is_not_worth_a_word(#[case] part: &'static str, #[case] reply: fn() -> Reply) {
+async fn a_short_failure_is_not_reported(#[case] part: &'static str, #[case] reply: fn() -> Reply) {
     let graph = TestGraph::new();
     let (server, mut host) = connect(app(&graph, &MemoryStorage::new(), 1));
     let session = async {
@@ -388,7 +388,7 @@ async fn a_hiccup_is_not_worth_a_word(#[case] part: &'static str, #[case] reply:
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_graph_that_hangs_is_told_before_its_time_is_up() {
+async fn a_graph_that_hangs_is_reported_before_the_timeout() {
     let graph = TestGraph::new();
     let (server, mut host) = connect(app(&graph, &MemoryStorage::new(), 1));
     let session = async {
@@ -417,7 +417,7 @@ async fn a_graph_that_hangs_is_told_before_its_time_is_up() {
 #[case::the_list("/me/chats?")]
 #[case::the_chat("/messages")]
 #[tokio::test(start_paused = true)]
-async fn what_comes_after_a_failure_comes_without_its_warning(#[case] part: &'static str) {
+async fn a_message_after_a_failure_comes_without_its_warning(#[case] part: &'static str) {
     let graph = TestGraph::new();
     let (server, mut host) = connect(app(&graph, &MemoryStorage::new(), 1));
     let session = async {

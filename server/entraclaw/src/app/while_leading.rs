@@ -1,4 +1,4 @@
-//! A source in a session: it runs while this process leads, and stops when it does not.
+//! Runs a source while this process leads, and stops it when it does not.
 //! It must never decide who leads.
 
 use std::convert::Infallible;
@@ -8,14 +8,14 @@ use tokio::sync::watch;
 use entraclaw_inbox::journal::Journal;
 use entraclaw_inbox::source::InboundSource;
 
-/// Runs a source whenever this process leads. What it had not appended when the lead was lost the next leader reads again.
+/// Runs a source whenever this process leads. The next leader reads again what was not appended when the lead was lost.
 pub(super) async fn while_leading(
     source: &mut impl InboundSource,
     journal: &Journal,
     leading: &mut watch::Receiver<bool>,
 ) -> Infallible {
     loop {
-        // If the sender is gone, so is the session.
+        // The sender exists as long as the session.
         if leading.wait_for(|leading| *leading).await.is_err() {
             return std::future::pending().await;
         }

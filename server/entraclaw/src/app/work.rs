@@ -1,5 +1,5 @@
-//! The part of a session in work that outlives its caller: the source that brings results, and how long jobs are kept.
-//! It must never lead for longer than results wait, in a session that has no other source.
+//! Work that outlives its caller in a session: the source that brings results, and how long jobs are kept.
+//! A session without another source must never lead for longer than results wait.
 
 use std::convert::Infallible;
 
@@ -14,14 +14,14 @@ use entraclaw_inbox::upkeep::{Limits, Pruning};
 use entraclaw_seams::storage::Storage;
 use entraclaw_work::{Collector, SPOOL, WORK, WorkSource};
 
-/// Finished jobs whose folders are kept, however few days they are old.
+/// Most finished jobs whose folders are kept, of any age.
 const JOBS_KEPT_MAX: usize = 500;
-/// How often a session without a source looks whether jobs have ended without saying so, while no session leads.
+/// How often a session without a source looks for jobs that ended without being spooled, while no session leads.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
-/// How long such a session leads at least.
+/// The shortest time that such a session leads.
 const LEADS_FOR: Duration = Duration::from_secs(2);
 
-/// The source, where the home folder can be used.
+/// The source, if the home folder can be used.
 pub(super) fn source(app: &App) -> Option<WorkSource> {
     app.trouble.is_none().then(|| {
         let status = app.work_status.clone();
@@ -42,7 +42,7 @@ pub(super) async fn bring(
     }
 }
 
-/// Removes the folders of finished jobs by the limits of messages.
+/// Makes the function that removes folders of finished jobs, by the limits of messages.
 pub(super) fn pruning(app: &App) -> Pruning {
     let collector = Collector::new(app.storage.clone(), app.clock.clone(), app.processes.clone());
     Box::new(move |limits: &Limits, now: Timestamp| {
@@ -51,7 +51,7 @@ pub(super) fn pruning(app: &App) -> Pruning {
     })
 }
 
-/// When a session that has no source of its own leads: while results wait and no other session brings them.
+/// Decides when a session without a source of its own leads: while results wait that no other session brings.
 pub(super) struct ForWork {
     look_at: Instant,
     leads_until: Option<Instant>,
@@ -77,7 +77,7 @@ impl ForWork {
         self.leads_until = Some(Instant::now() + LEADS_FOR);
     }
 
-    /// Whether such a session is to give the lead up.
+    /// Whether such a session must give up the lead.
     pub(super) fn is_over(&self, storage: &dyn Storage) -> bool {
         self.leads_until.is_some_and(|until| until <= Instant::now())
             && storage.list(SPOOL).is_ok_and(|names| names.is_empty())

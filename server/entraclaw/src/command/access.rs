@@ -1,5 +1,5 @@
-//! `entraclaw pair`, `allow`, `deny` and `chat`: the operator's hands on the policy file.
-//! What they change is noticed by servers that run. It must never print a stranger's name as if it proved anything.
+//! `entraclaw pair`, `allow`, `deny`, `forget` and `chat`: the operator's commands on the policy file.
+//! Running servers notice the changes. It must never print a stranger's name as if it proved anything.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -24,7 +24,7 @@ pub(super) struct PairFlags {
     /// The six letters and digits that the person reads to you
     #[arg(required_unless_present = "list")]
     code: Option<String>,
-    /// Show who waits; codes are not shown, they come from the person
+    /// Show the people who wait; codes are not shown, they come from the person
     #[arg(long, conflicts_with = "code")]
     list: bool,
     #[command(flatten)]
@@ -40,7 +40,7 @@ pub(super) struct AllowFlags {
     /// A name to recognise the entry by; it proves nothing
     #[arg(long, requires = "person")]
     name: Option<String>,
-    /// Show the policy: who is allowed, who is denied, which chats have a rule
+    /// Show the policy: who is allowed, who is denied, and which chats have a rule
     #[arg(long, conflicts_with = "person")]
     list: bool,
     #[command(flatten)]
@@ -73,7 +73,7 @@ pub(super) struct ForgetFlags {
 pub(super) struct ChatFlags {
     /// The chat's id, as a message's `chat_id` has it
     chat_id: String,
-    /// Which messages of allowed people are heard
+    /// Which messages of allowed people reach the agent
     messages: Messages,
     #[command(flatten)]
     home: Home,
@@ -81,28 +81,28 @@ pub(super) struct ChatFlags {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Messages {
-    /// Every one
+    /// Every message
     All,
-    /// In a group, those that mention the agent
+    /// In a group, only messages that mention the agent
     Mentioned,
-    /// None, and nothing is sent there
+    /// No message, and nothing is sent to the chat
     Off,
-    /// As the configuration says
+    /// What the configuration says
     Default,
 }
 
-/// What the operator wants.
+/// A change or a list that the operator asks for.
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Act {
-    /// Let in the stranger who was told this code, or list who waits
+    /// Let in the stranger who was given this code, or list the people who wait
     Pair(PairFlags),
-    /// Let somebody speak to the agent, or list who may
+    /// Let a person write to the agent, or list the people who may
     Allow(AllowFlags),
-    /// Let somebody not speak to the agent any more, whoever else allows it
+    /// Stop a person from writing to the agent, even if another entry allows it
     Deny(DenyFlags),
-    /// Take somebody off both lists, as if they had never been on one
+    /// Remove a person from both lists, as if they had never been on one
     Forget(ForgetFlags),
-    /// Say which messages of one chat reach the agent
+    /// Set which messages of one chat reach the agent
     Chat(ChatFlags),
 }
 
@@ -119,7 +119,7 @@ impl Act {
     }
 }
 
-/// Does it and says so.
+/// Makes the change and prints the result.
 pub(super) fn run(act: &Act) -> ExitCode {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let done = open(act.home()).and_then(|storage| {
@@ -133,14 +133,14 @@ pub(super) fn run(act: &Act) -> ExitCode {
             Err(_) => ExitCode::FAILURE,
         },
         Err(problem) => {
-            // There is nobody else to tell.
+            // Without stderr the error can't be shown.
             let _ = writeln!(anstream::stderr(), "error: {problem}");
             ExitCode::FAILURE
         }
     }
 }
 
-/// That what somebody was let in for is switched off.
+/// A note that the source for which a person was let in is switched off.
 fn unheard(act: &Act) -> String {
     let Act::Allow(AllowFlags { person: Some(person), home, .. }) = act else { return String::new() };
     let config = Place::find(Entry::Look, home.clone(), Vec::new(), &Environment::read()).config;
@@ -160,7 +160,7 @@ fn open(home: Home) -> Result<Arc<dyn Storage>, String> {
     }
 }
 
-/// Does it; what to say, or what went wrong.
+/// Makes the change; returns the text to print, or the problem.
 pub(super) fn perform(
     act: &Act,
     storage: &Arc<dyn Storage>,
@@ -248,7 +248,7 @@ fn word(messages: Messages) -> String {
     messages.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
-/// The outcome of a change; says what was wrong with the file before.
+/// The outcome of a change; adds a warning if the file was broken before.
 fn settled<T>(text: &mut String, changed: Result<Changed<T>, PolicyError>) -> Result<T, String> {
     let Changed { outcome, was_broken } = changed.map_err(|error| error.to_string())?;
     if let Some(problem) = was_broken {
@@ -269,14 +269,17 @@ fn describe(text: &mut String, person: &Person) {
     line("tenant id", person.tenant_id.as_ref().map(ToString::to_string));
     line("object id", person.object_id.as_ref().map(ToString::to_string));
     line("mail", person.mail.clone());
-    line("name", person.name.as_ref().map(|name| format!("{name} (unverified: anybody can choose a name)")));
+    line(
+        "name",
+        person.name.as_ref().map(|name| format!("{name} (unverified: a person can choose any name)")),
+    );
     line("since", person.since.map(|since| since.to_string()));
 }
 
 fn waiting(text: &mut String, policy: &Policy, now: Timestamp) {
     let waiting = operator::waiting(policy, now);
     if waiting.is_empty() {
-        text.push_str("nobody waits to be paired\n");
+        text.push_str("no person waits to be paired\n");
     }
     for pending in waiting {
         let _ = writeln!(text, "{}/{}", pending.tenant_id, pending.object_id);
@@ -305,7 +308,7 @@ fn listed(text: &mut String, policy: &Policy) {
     text.push_str("people of the configuration's [[allow]] may speak too, unless they are denied\n");
 }
 
-/// Writes the interaction log, as a session that follows. A failure changes nothing.
+/// Writes to the interaction log, as a session that follows. A failure changes nothing else.
 fn log(storage: &Arc<dyn Storage>, clock: &Arc<dyn Clock>, person: Option<&Person>, detail: String) {
     let options = JournalOptions { may_lead: false, ..JournalOptions::default() };
     if let Ok((journal, _)) = Journal::open(storage.clone(), clock.clone(), options) {

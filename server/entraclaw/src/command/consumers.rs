@@ -1,5 +1,5 @@
-//! `entraclaw consumers`: who reads the inbox with a cursor of its own, and removing one that nobody needs.
-//! It must never remove one that somebody reads as.
+//! `entraclaw consumers`: lists the consumers of the inbox, and removes one that is not needed.
+//! It must never remove a consumer that a session or a command reads as.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -35,9 +35,9 @@ pub(super) struct Flags {
 
 #[derive(Debug, Subcommand)]
 enum Act {
-    /// Show them
+    /// Show all consumers
     List(ListFlags),
-    /// Forget one for good
+    /// Remove a consumer and its cursor for good
     Remove(RemoveFlags),
 }
 
@@ -52,7 +52,7 @@ struct ListFlags {
 
 #[derive(Debug, Args)]
 struct RemoveFlags {
-    /// Its name, as the list shows it
+    /// The name of the consumer, as the list shows it
     name: ConsumerName,
     #[command(flatten)]
     home: Home,
@@ -85,8 +85,8 @@ fn list(flags: ListFlags) -> ExitCode {
         return output::json(&report.consumers, ExitCode::SUCCESS);
     }
     if report.consumers.is_empty() {
-        let nobody = "Nobody has read this inbox yet; the first session of a host makes its consumer.\n";
-        return output::text(nobody, ExitCode::SUCCESS);
+        let none = "No consumer has read this inbox yet; the first session of a host makes one.\n";
+        return output::text(none, ExitCode::SUCCESS);
     }
     let width = report.consumers.iter().map(|line| line.name.len()).max().unwrap_or_default();
     let mut out = String::new();
@@ -102,7 +102,7 @@ fn whereabouts(line: &ConsumerLine, now: jiff::Timestamp) -> String {
         (sessions @ 1.., _) => counted(sessions, "session") + " now",
         (0, Some(at)) if line.idle => format!("there {} ago, so it holds nothing back", ago(at, now)),
         (0, Some(at)) => format!("there {} ago", ago(at, now)),
-        (0, None) => "not known when it was there".to_owned(),
+        (0, None) => "it is unknown when it was there".to_owned(),
     }
 }
 
@@ -123,10 +123,10 @@ fn remove(flags: RemoveFlags) -> Result<String, String> {
     let (journal, _) =
         Journal::open(storage, Arc::new(SystemClock), options).map_err(|error| failed(&error))?;
     match journal.remove_consumer(&name).map_err(|error| failed(&error))? {
-        Removed::Gone => Ok(format!("removed: {name}; whoever comes by this name begins anew\n")),
+        Removed::Gone => Ok(format!("removed: {name}; a session with this name begins anew\n")),
         Removed::Unknown => Err(reader::unknown(&name, &names)),
         Removed::Used => Err(format!(
-            "{name} was not removed, for a session or a command reads as it; end it first (`entraclaw status` shows which)"
+            "{name} was not removed, because a session or a command reads as it; end it first (`entraclaw status` shows which)"
         )),
     }
 }

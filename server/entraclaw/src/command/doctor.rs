@@ -1,4 +1,5 @@
-//! `entraclaw doctor`: gathers what [`crate::doctor`] judges, signs in, asks Graph a few questions, and changes nothing.
+//! `entraclaw doctor`: gathers the facts that [`crate::doctor`] judges. It signs in, asks Graph a few questions, and
+//! changes nothing.
 //! It must never show a token, nor wait longer than [`ASK_MAX`] for an answer.
 
 use std::process::ExitCode;
@@ -104,7 +105,7 @@ async fn facts(place: &Place, environment: &Environment) -> Facts {
     }
 }
 
-/// Looks at the wake-ups that are on, and uses none.
+/// Checks the wake-ups that are on, and uses none.
 async fn wake_ups(app: &App) -> Vec<(&'static str, Answered)> {
     let mut found = Vec::new();
     for wake_up in HostWakeUp::all(&app.config.wake_ups, app.inbox_socket.as_ref(), false) {
@@ -149,7 +150,7 @@ fn home(place: &Place) -> HomeFacts {
     }
 }
 
-/// The dates of an agent user's certificate. A store that can't be read is told by the sign-in.
+/// The dates of an agent user's certificate. The check of the sign-in reports a store that can't be read.
 async fn certificate(app: &App) -> Option<CertificateFacts> {
     let Auth::AgentUser(who) = &app.config.auth else { return None };
     let name = KeyName {
@@ -174,7 +175,7 @@ async fn ask(app: &App) -> (SignIn, Option<GraphFacts>) {
     let token = match tokens.token().await {
         Ok(token) => token,
         Err(error) => {
-            // Here nothing tries again by itself.
+            // This command does not try again by itself.
             let network = "check the network, and `auth.login_url` if you set it".to_owned();
             let fix = if error.is_transient() { network } else { error.fix };
             return (SignIn::Failed { problem: error.problem, fix }, None);

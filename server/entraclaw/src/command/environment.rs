@@ -1,4 +1,4 @@
-//! The environment, read once and handed down as data.
+//! The environment, which is read once and passed on as data.
 //! It must never be read anywhere else, and never be logged.
 
 use std::collections::BTreeMap;
@@ -11,37 +11,37 @@ use entraclaw_inbox::notice::WAKING_VARIABLES;
 use entraclaw_inbox::wake_up::{INBOX_VARIABLES, InboxSocket};
 use entraclaw_seams::secret::Secret;
 
-/// Variables of hosts and systems that say where a host keeps its files.
+/// The variables of hosts and systems that name the folders of a host's files.
 const HOST_FOLDERS: [&str; 5] =
     ["APPDATA", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "XDG_CONFIG_HOME"];
 
-/// What says which certificates a server of the user's own is known by.
+/// The variables that name more certificates for a server of the user's own.
 const CERTIFICATES: [&str; 2] = ["SSL_CERT_DIR", "SSL_CERT_FILE"];
 
-/// Where the inbox of the Qwen Code session is that started this program.
+/// The variable with the inbox of the Qwen Code session that started this program.
 const PEER_SOCKET: &str = "QWEN_CODE_MESSAGING_SOCKET";
-/// What its own processes show there.
+/// The variable with the token for that inbox.
 const PEER_TOKEN: &str = "QWEN_CODE_MESSAGING_TOKEN";
 
-/// What the environment says, as far as anybody may know it.
+/// The parts of the environment that the program may know.
 pub(super) struct Environment {
     /// Variables that start with `ENTRACLAW_` or `ENTRABOT_`.
     pub(super) variables: BTreeMap<String, String>,
-    /// What programs that are started get of it.
+    /// The variables that started programs get.
     pub(super) for_programs: BTreeMap<String, OsString>,
     /// The inbox of the session that started this program: the socket, the token, and the user's folder for sockets.
     pub(super) peer: Option<(PathBuf, Secret, Option<PathBuf>)>,
-    /// The inbox socket of the host's session, where the host names one.
+    /// The inbox socket of the host's session, if the host names one.
     pub(super) inbox_socket: Option<InboxSocket>,
-    /// What hosts tell their hooks.
+    /// The variables that hosts give their hooks.
     pub(super) hooks: BTreeMap<String, String>,
-    /// Where hosts keep their files, by variable; absolute paths only.
+    /// The folders of hosts' files, by variable; absolute paths only.
     pub(super) host_folders: BTreeMap<&'static str, PathBuf>,
-    /// The user's own folder.
+    /// The user's home folder.
     pub(super) user_home: Option<PathBuf>,
-    /// Variables that name certificates of one's own, where they are set.
+    /// The variables that name more certificates, if they are set.
     pub(super) certificates: Vec<&'static str>,
-    /// Where programs are looked for; absolute paths only.
+    /// The folders in which programs are searched; absolute paths only.
     search_path: Vec<PathBuf>,
 }
 
@@ -89,30 +89,30 @@ impl Environment {
         }
     }
 
-    /// A program, by its absolute path, where a shell would find one of this name.
+    /// The absolute path of a program that a shell would find by this name.
     pub(super) fn program(&self, name: &str) -> Option<PathBuf> {
         let found = self.search_path.iter().map(|folder| folder.join(name));
         found.into_iter().find(|path| path.is_file())
     }
 
-    /// The home folder: the flag, else `ENTRACLAW_HOME`, else `.entraclaw` in the user's home.
+    /// The home folder: the flag, or else `ENTRACLAW_HOME`, or else `.entraclaw` in the user's home.
     pub(super) fn home(&self, flag: Option<PathBuf>) -> Option<PathBuf> {
         let stated = self.variables.get(HOME_VARIABLE).filter(|h| !h.is_empty()).map(PathBuf::from);
         flag.or(stated).or_else(|| self.default_home())
     }
 
-    /// The home folder when nobody says otherwise.
+    /// The home folder if neither the flag nor the variable is set.
     pub(super) fn default_home(&self) -> Option<PathBuf> {
         self.user_home.as_ref().map(|home| home.join(".entraclaw"))
     }
 }
 
-/// Whether a host has put the reference to a variable in the place of one that is not set.
+/// Whether a host has passed on a reference to an unset variable instead of a value.
 fn names_itself(name: &str, value: &str) -> bool {
     value.strip_prefix('$').is_some_and(|rest| rest == name || rest == format!("{{{name}}}"))
 }
 
-/// A value that is not Unicode is kept recognisably wrong, so that its setting is refused by name.
+/// The value as text. One that is not Unicode stays recognisably wrong, so that its setting is refused by name.
 fn text(value: OsString) -> String {
     value.into_string().unwrap_or_else(|value| value.to_string_lossy().into_owned())
 }
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reference_that_nobody_resolved_is_no_value() {
+    fn an_unresolved_reference_is_no_value() {
         assert!(names_itself("ENTRACLAW_AUTH", "$ENTRACLAW_AUTH"));
         assert!(names_itself("ENTRACLAW_AUTH", "${ENTRACLAW_AUTH}"));
         for value in ["", "static", "$", "$OTHER", "$ENTRACLAW_AUTH ", "ENTRACLAW_AUTH"] {

@@ -1,6 +1,6 @@
-//! `entraclaw hook HOST EVENT`: run by a host, not by a person.
-//! It must never exit with anything but 0, nor write to stdout what is not the host's form. With `--wake` it exits with 2
-//! too, which wakes the host's model with what is on stderr, and so writes nothing else there.
+//! `entraclaw hook HOST EVENT`: a host runs it, not a person.
+//! It must never exit with anything but 0, nor write to stdout what is not in the host's format. With `--wake` it may also
+//! exit with 2, which wakes the host's model with the text on stderr; so it must write nothing else there.
 
 use std::io::{IsTerminal as _, Read};
 use std::process::ExitCode;
@@ -21,17 +21,17 @@ use entraclaw_seams::clock::SystemClock;
 use entraclaw_seams::random::{Random as _, SplitMix};
 use entraclaw_seams::storage::Storage;
 
-/// A host's JSON is read up to here; only its small members matter.
+/// Most bytes of a host's JSON that are read; only its small members matter.
 const STDIN_BYTES_MAX: u64 = 1024 * 1024;
 
-/// Read at once.
+/// Bytes of one read.
 const CHUNK_BYTES: usize = 64 * 1024;
-/// How long a host may take to tell it.
+/// How long a host may take to write its JSON.
 const STDIN_WAIT: Duration = Duration::from_secs(2);
 
 const EXAMPLE: &str = "\
 Example: echo '{}' | entraclaw hook claude-code Stop
-Silent unless somebody wrote. Messages that are shown stay unread: the next inbox_pull brings them again, marked, unless \
+Silent unless a message waits. Messages that are shown stay unread: the next inbox_pull brings them again, marked, unless \
 they were answered.
 Exit code: always 0, so that no host is held up; what went wrong is on stderr. With --wake 2 when there is something to tell, \
 which is on stderr and starts a turn of Claude Code's.";
@@ -46,16 +46,16 @@ pub(super) struct Flags {
     host: String,
     /// The event, as the host names it
     event: String,
-    /// Whose messages [default: the host's]
+    /// The consumer whose messages are shown [default: the host's]
     #[arg(long, value_name = "NAME")]
     consumer: Option<String>,
     /// Wait beside the idle session and wake it: for a hook with `asyncRewake` of Claude Code
     #[arg(long)]
     wake: bool,
-    /// Wait also where the session has an inbox socket, because the server does not use it
+    /// Wait even if the session has an inbox socket, because the server does not use it
     #[arg(long, requires = "wake")]
     without_socket: bool,
-    /// Where a host asks whether a tool may run: the tools that answer may, too
+    /// For the event in which a host asks whether a tool may run: also approve the tools that send an answer
     #[arg(long)]
     allow_answers: bool,
 }
@@ -69,7 +69,7 @@ pub(super) fn run(flags: &Flags) -> ExitCode {
     if let Some(trouble) = place.home_trouble {
         return output::complain(&trouble, ExitCode::SUCCESS);
     }
-    // Without a home folder nobody can have written.
+    // Without a home folder there can be no message.
     let Some(disk) = place.disk else { return ExitCode::SUCCESS };
     let place_consumer = place.config.inbox.consumer;
     let consumer = match flags.consumer.as_deref().map(ConsumerName::new).transpose() {
@@ -77,7 +77,7 @@ pub(super) fn run(flags: &Flags) -> ExitCode {
         Err(error) => return output::complain(&format!("--consumer: {error}"), ExitCode::SUCCESS),
     };
     let storage: Arc<dyn Storage> = Arc::new(disk);
-    // What the configuration names is meant.
+    // A consumer that only the configuration names needs no flag.
     let typed = consumer.as_ref().filter(|name| Some(*name) != place_consumer.as_ref());
     match typed.map_or(Ok(Ok(())), |name| reader::may_wait(&storage, name)) {
         Ok(Ok(())) => {}
@@ -114,7 +114,7 @@ pub(super) fn run(flags: &Flags) -> ExitCode {
     output::text(&hooked.answer, ExitCode::SUCCESS)
 }
 
-/// Waits beside the session. Whatever goes wrong is not told: on stderr it would be for the model.
+/// Waits beside the session. No error is printed, because stderr is for the model.
 fn wake(
     flags: &Flags,
     environment: &Environment,
@@ -140,7 +140,7 @@ fn wake(
     }
 }
 
-/// What the host is told when it asks whether a tool may run; nothing leaves the question to the person.
+/// The answer to a host that asks whether a tool may run; an empty one leaves the question to the person.
 fn approve(flags: &Flags, environment: &Environment) -> ExitCode {
     let place = Place::find(Entry::Look, flags.home.clone(), Vec::new(), environment);
     let wait = waiter::command(place.home.as_deref(), environment);
@@ -153,7 +153,7 @@ fn approve(flags: &Flags, environment: &Environment) -> ExitCode {
     }
 }
 
-/// What the host tells, as far as it comes in time. A person at a terminal tells nothing.
+/// The host's JSON, if it comes in time. A terminal gives none.
 fn what_is_told() -> Vec<u8> {
     if std::io::stdin().is_terminal() {
         return Vec::new();
@@ -161,11 +161,11 @@ fn what_is_told() -> Vec<u8> {
     read_within(std::io::stdin(), STDIN_WAIT)
 }
 
-/// Reads until one JSON object is whole, the input ends, or the time is up. Half of it is as good as none.
+/// Reads until one JSON object is complete, the input ends, or the time is up. An incomplete object is useless.
 fn read_within(input: impl Read + Send + 'static, wait: Duration) -> Vec<u8> {
     let (sender, chunks) = mpsc::sync_channel(1);
     let mut input = input.take(STDIN_BYTES_MAX);
-    // It ends with the process at the latest: a read of a pipe can't be taken back.
+    // The thread ends with the process at the latest, because a read of a pipe can't be cancelled.
     let reader = move || {
         let mut chunk = vec![0; CHUNK_BYTES];
         while let Ok(read @ 1..) = input.read(&mut chunk) {
@@ -199,7 +199,7 @@ mod tests {
 
     use super::*;
 
-    /// Gives its pieces, then blocks for ever.
+    /// A pipe that gives its pieces and then blocks for ever.
     struct Open(Vec<&'static str>);
 
     impl Read for Open {

@@ -1,14 +1,14 @@
-//! Which process the host is that started this one, and whether it still runs. A session is recognised by it: its id
-//! changes, and its process does not.
-//! It must never signal a process, and never take another one for the host because it has got the same number.
+//! Finds the process of the host that started this one, and tells whether it still runs. A session is recognised by it,
+//! because a session's id changes and its process does not.
+//! It must never signal a process, and never confuse another process that got the same number with the host.
 
-/// The id of the host's process: its number, and where the system tells it when it began. None where that can't be told.
-/// A variable of the environment is not asked: a host that was started in another one's shell may have inherited it.
+/// The id of the host's process: its number and, where the system tells, when it began. `None` if it can't be found. The
+/// environment is not used: a host that was started in another one's shell may have inherited it.
 pub(super) fn find() -> Option<String> {
     system::id_of(system::starter()?)
 }
 
-/// Whether the host of that id has ended. One that can't be looked for counts as alive.
+/// Whether the host with that id has ended. It counts as running if the system can't tell.
 pub(super) fn has_ended(id: &str) -> bool {
     let (pid, began) = id.split_once('-').map_or((id, None), |(pid, began)| (pid, Some(began)));
     pid.parse().is_ok_and(|pid| system::has_ended(pid, began))
@@ -18,12 +18,12 @@ pub(super) fn has_ended(id: &str) -> bool {
 mod system {
     use entraclaw_seams::processes::look;
 
-    /// Shells that a host starts its hooks with; they end later than the host may.
+    /// The shells with which a host starts its hooks; they may end later than the host.
     const SHELLS: [&str; 7] = ["sh", "dash", "bash", "zsh", "ash", "ksh", "fish"];
-    /// Longest way up.
+    /// Most ancestors that are looked at.
     const ANCESTORS_MAX: usize = 8;
 
-    /// The first above this one that is no shell.
+    /// The nearest ancestor of this process that is no shell.
     pub(super) fn starter() -> Option<u32> {
         let mut pid = std::os::unix::process::parent_id();
         for _ in 0..ANCESTORS_MAX {
@@ -49,7 +49,7 @@ mod system {
         use super::*;
 
         #[test]
-        fn this_process_lives_and_one_that_began_at_another_time_does_not() {
+        fn this_process_runs_and_one_with_another_start_time_does_not() {
             let id = id_of(std::process::id()).unwrap();
             assert!(!super::super::has_ended(&id));
             assert!(super::super::has_ended(&format!("{}-1", std::process::id())));
@@ -64,7 +64,7 @@ mod system {
     use nix::sys::signal::kill;
     use nix::unistd::Pid;
 
-    /// The command that setup writes takes the place of the shell, so that this is the host.
+    /// The parent: the command that setup writes replaces the shell, so the parent is the host.
     pub(super) fn starter() -> Option<u32> {
         Some(std::os::unix::process::parent_id()).filter(|pid| *pid > 1)
     }
@@ -73,7 +73,7 @@ mod system {
         Some(pid.to_string())
     }
 
-    /// Asks whether it could be signalled, and signals nothing.
+    /// Whether no process of this number can be signalled; no signal is sent.
     pub(super) fn has_ended(pid: u32, _began: Option<&str>) -> bool {
         i32::try_from(pid).is_ok_and(|pid| kill(Pid::from_raw(pid), None) == Err(Errno::ESRCH))
     }
@@ -81,7 +81,7 @@ mod system {
 
 #[cfg(not(unix))]
 mod system {
-    /// Nothing here tells who started whom.
+    /// These systems don't tell which process started which.
     pub(super) fn starter() -> Option<u32> {
         None
     }

@@ -1,4 +1,4 @@
-//! `entraclaw import`: reads the peer's files and writes ours, after it has said what.
+//! `entraclaw import`: reads the files of the other server, prints the plan, and writes our files.
 //! It must never overwrite a setting or a position, and never write a secret.
 
 use std::fs;
@@ -13,11 +13,11 @@ use crate::import::{Found, Plan, merged, plan};
 use entraclaw_sanitize::clean_line;
 use entraclaw_seams::storage::{DiskStorage, Storage as _};
 
-/// The largest file that is read.
+/// Largest file that is read.
 const FILE_BYTES_MAX: u64 = 1024 * 1024;
-/// Files in `chat_cursors` that are read.
+/// Most files in `chat_cursors` that are read.
 const CURSORS_MAX: usize = 2_000;
-/// The folder that positions are kept in.
+/// The folder of positions.
 const SOURCES: &str = "sources";
 
 const EXAMPLE: &str = "\
@@ -34,7 +34,7 @@ pub(super) struct Flags {
     dir: PathBuf,
     #[command(flatten)]
     home: Home,
-    /// Only tell what would be written
+    /// Only print what would be written
     #[arg(long)]
     dry_run: bool,
 }
@@ -89,7 +89,7 @@ pub(super) fn run(flags: Flags) -> ExitCode {
     }
 }
 
-/// Positions first: settings without them would make everything so far history.
+/// Writes the positions first: with settings but without positions, everything so far would count as read.
 fn write(disk: &DiskStorage, plan: &Plan, before: &str, after: &str) -> io::Result<()> {
     if !plan.files.is_empty() {
         disk.create_dir(SOURCES)?;
@@ -153,7 +153,7 @@ fn find(dir: &Path) -> io::Result<Found> {
     })
 }
 
-/// The folder itself, its `data`, or the one that the environment file names.
+/// The folder of the data: `dir` itself, its `data`, or the folder that the environment file names.
 fn data_folder(dir: &Path, environment: Option<&str>) -> PathBuf {
     let named = environment.and_then(|text| {
         let line = text.lines().find(|line| {

@@ -1,5 +1,5 @@
-//! `entraclaw inbox`: the messages that wait, and where each is answered.
-//! It must never count as reading: the model still gets every one of them.
+//! `entraclaw inbox`: shows the waiting messages, and where each can be answered.
+//! It must never count as reading: the model still gets every message.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -32,10 +32,10 @@ Exit codes: 0 shown, 1 the inbox can't be read, 2 wrong usage.";
 pub(super) struct Flags {
     #[command(flatten)]
     home: Home,
-    /// Whose inbox [default: the one that was there last]
+    /// The consumer whose inbox is shown [default: the one that was there last]
     #[arg(long, value_name = "NAME")]
     consumer: Option<String>,
-    /// Messages at most, oldest first
+    /// Most messages to show, oldest first
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
     /// Print one JSON document
@@ -43,47 +43,47 @@ pub(super) struct Flags {
     json: bool,
 }
 
-/// What `entraclaw inbox --json` prints.
+/// The document that `entraclaw inbox --json` prints.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InboxView {
-    /// Version of this shape; 1.
+    /// The version of this format: 1.
     pub v: u32,
-    /// Whose inbox it is.
+    /// The consumer whose inbox it is.
     pub consumer: String,
-    /// Everybody who has one.
+    /// All consumers.
     pub consumers: Vec<String>,
-    /// Messages that it has not acknowledged.
+    /// The number of messages that it has not acknowledged.
     pub unread: u64,
-    /// The oldest of them.
+    /// The oldest of these messages.
     pub messages: Vec<WaitingMessage>,
 }
 
-/// A message that waits.
+/// A message that is not acknowledged.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WaitingMessage {
-    /// The source's id.
+    /// The id that the source gave it.
     pub id: String,
-    /// Its source.
+    /// The source.
     pub channel: String,
-    /// The conversation; answers go there.
+    /// The conversation, to which answers go.
     pub chat_id: String,
-    /// Name to show, never proof of who it is.
+    /// The sender's name, which proves nothing.
     pub from: String,
     /// When it was written, RFC 3339.
     pub ts: String,
-    /// What kind of conversation it is, such as `group`; absent where it is between two.
+    /// The kind of the conversation, such as `group`; absent if it has two people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group: Option<String>,
-    /// The text as it was typed, without anything that drives a terminal.
+    /// The text as it was typed, without characters that control a terminal.
     pub text: String,
-    /// The model was shown it, and nobody came back for it.
+    /// Whether the model was shown it, but it was not acknowledged.
     pub shown_before: bool,
     /// The id of the message that this one is a later version of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edit_of: Option<String>,
-    /// The person took it back.
+    /// Whether the sender deleted it.
     pub deleted: bool,
 }
 
@@ -144,7 +144,7 @@ fn waiting(handed: Handed) -> WaitingMessage {
     }
 }
 
-/// A terminal knows no tags, so people see what was typed. Cleaning comes after this.
+/// Undoes the escape, because a terminal has no tags. The text is cleaned for the terminal after this.
 pub(super) fn unescaped(text: &str) -> String {
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }
@@ -154,7 +154,7 @@ fn human(view: &InboxView, now: Timestamp) -> String {
     if view.consumer.is_empty() {
         let _ = writeln!(
             out,
-            "Nobody has read this inbox yet; {} for the first.",
+            "No consumer has read this inbox yet; {} for the first.",
             match view.unread {
                 1 => "1 message waits".to_owned(),
                 count => format!("{count} messages wait"),
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_message_is_shown_as_typed_and_drives_nothing() {
+    fn a_message_is_shown_as_typed_and_can_t_control_the_terminal() {
         let message = WaitingMessage {
             text: clean_text(&unescaped("&lt;b&gt; &amp;amp; \u{1b}[31mred\nsecond")),
             from: "Alice".to_owned(),

@@ -1,5 +1,5 @@
-//! `entraclaw init`: a starter configuration whose comments say what each setting is for.
-//! It must never replace a configuration that is there, in whatever form.
+//! `entraclaw init`: writes a starter configuration with comments on each setting.
+//! It must never replace an existing configuration, in any form.
 
 use std::process::ExitCode;
 
@@ -8,7 +8,7 @@ use super::output;
 use super::place::{CONFIG_FILE, Entry, Home, open_home};
 use entraclaw_seams::storage::Storage as _;
 
-/// What is written. A test holds every line of it to what the configuration understands.
+/// The starter file. A test checks every line of it against the configuration.
 const STARTER: &str = include_str!("starter.toml");
 
 const EXAMPLE: &str = "\
@@ -42,7 +42,7 @@ fn write(home: Home) -> Result<String, String> {
     };
     let path = disk.root().join(CONFIG_FILE);
     let shown = path.display();
-    // A link that leads nowhere, or a folder, is in the way too.
+    // A dangling link or a folder counts as existing too.
     if path.symlink_metadata().is_ok() {
         return Err(format!(
             "{shown} is there already and stays as it is; see what a new one would hold with `entraclaw init --print`"
@@ -65,14 +65,14 @@ mod tests {
         Config::load(&Sources { file: Some(("config.toml".to_owned(), text)), ..Sources::default() }).unwrap()
     }
 
-    /// Lines that are a setting behind `#`, as an operator would switch them on.
+    /// The setting in a line that is commented out, as an operator would switch it on.
     fn switched_on(line: &str) -> &str {
         let setting = line.strip_prefix("# ").filter(|rest| rest.contains(" = ") || rest.starts_with('['));
         setting.unwrap_or(line)
     }
 
     #[test]
-    fn as_it_is_written_it_changes_nothing_but_pairing() {
+    fn the_starter_file_changes_nothing_but_pairing() {
         let config = load(STARTER.to_owned());
         assert!(config.gate.pairing && config.auth == Auth::None && config.allow.is_empty());
         let plain = Config { gate: Config::default().gate, ..config };
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn every_setting_behind_a_hash_is_understood() {
+    fn every_commented_setting_is_understood() {
         let text: Vec<&str> = STARTER.lines().map(switched_on).collect();
         let config = load(text.join("\n"));
         assert!(matches!(config.auth, Auth::Delegated(_)) && config.mail.enabled && config.allow.len() == 2);

@@ -1,7 +1,7 @@
-//! The log file: `log/entraclaw.log`, put aside as `log/<day>[.<n>].log` when it is full, the oldest of those deleted.
+//! The log file: `log/entraclaw.log`, which is renamed to `log/<day>[.<n>].log` when it is full. The oldest are deleted.
 //!
-//! Several sessions write one file, so whoever finds it full asks first whether another has put it aside already. It
-//! must never be readable by others, and a file that can't be written must never stop anybody.
+//! Several sessions write one file, so a session that finds it full first checks whether another has renamed it already.
+//! The file must never be readable by others, and a failure to write must never stop a session.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,19 +16,19 @@ use entraclaw_seams::storage::{AppendFile, Storage};
 pub(super) const FILE: &str = "log/entraclaw.log";
 const FOLDER: &str = "log";
 const LOCK: &str = "log/.lock";
-/// Putting a file aside takes two renames at most.
+/// How long to wait for the lock; renaming takes two renames at most.
 const LOCK_WAIT_MS: u64 = 50;
 
-/// How much is kept.
+/// The bounds of the log files.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LogLimits {
-    /// A file of this length is put aside.
+    /// A file of this length is renamed.
     pub(super) file_bytes_max: u64,
-    /// Files kept, the current one among them.
+    /// Most files that are kept, the current one included.
     pub(super) files_max: usize,
 }
 
-/// The file, open.
+/// The open log file.
 #[derive(Clone)]
 pub(super) struct LogFile {
     storage: Arc<dyn Storage>,
@@ -38,7 +38,7 @@ pub(super) struct LogFile {
 }
 
 impl LogFile {
-    /// Opens it, making it when it is missing.
+    /// Opens the file, and creates it if it is missing.
     pub(super) fn open(
         storage: Arc<dyn Storage>,
         clock: Arc<dyn Clock>,
@@ -49,7 +49,7 @@ impl LogFile {
         Ok(Self { storage, clock, limits, file })
     }
 
-    /// Puts the full file aside, unless another session just did, and returns the one to go on with.
+    /// Renames the full file, unless another session just did, and returns the file to go on with.
     fn next_file(&self) -> io::Result<Box<dyn AppendFile>> {
         let lock = self.storage.lock(LOCK, LOCK_WAIT_MS)?;
         let is_full = self.storage.len(FILE)?.is_some_and(|length| length >= self.limits.file_bytes_max);
@@ -66,7 +66,7 @@ impl LogFile {
         self.storage.append(FILE, true)
     }
 
-    /// Files put aside, oldest first.
+    /// The renamed files, oldest first.
     fn aside(&self) -> io::Result<Vec<(Date, u32)>> {
         let names = self.storage.list(FOLDER)?;
         let mut aside: Vec<_> = names.iter().filter_map(|name| parse(name)).collect();
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn full_files_are_put_aside_and_the_oldest_go() {
+    fn full_files_are_renamed_and_the_oldest_are_deleted() {
         let disk = MemoryStorage::new();
         let mut log = open(&disk, 3);
         for n in 0..60 {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn two_sessions_write_one_file_and_put_it_aside_once() {
+    fn two_sessions_write_one_file_and_rename_it_once() {
         let disk = MemoryStorage::new();
         let (mut one, mut two) = (open(&disk, 100), open(&disk, 100));
         for n in 0..30 {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn one_file_is_the_least() {
+    fn at_least_one_file_is_kept() {
         let disk = MemoryStorage::new();
         let mut log = open(&disk, 1);
         for n in 0..20 {

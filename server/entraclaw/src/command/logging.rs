@@ -1,5 +1,5 @@
-//! Logs: for people to stderr, and as JSON lines to `log/entraclaw.log` when the configuration asks for it.
-//! They must never hold what a person wrote, nor a token; and stdout is not theirs.
+//! Logs: for people on stderr, and as JSON lines in `log/entraclaw.log` if the configuration asks for it.
+//! They must never contain a message's text or a token, and must never go to stdout.
 
 use std::io;
 use std::str::FromStr as _;
@@ -17,7 +17,7 @@ use crate::config::Log;
 use entraclaw_seams::clock::SystemClock;
 use entraclaw_seams::storage::Storage;
 
-/// Starts logging. A file that can't be written costs the file, not the server.
+/// Starts logging. If the file can't be written, the server goes on without it.
 pub(super) fn start(log: &Log, storage: &Arc<dyn Storage>) {
     let level = LevelFilter::from_str(&log.level).unwrap_or(LevelFilter::INFO);
     let others = level.min(LevelFilter::WARN);
@@ -32,7 +32,7 @@ pub(super) fn start(log: &Log, storage: &Arc<dyn Storage>) {
         .and_then(Result::ok)
         .map(|file| fmt::layer().json().with_writer(Mutex::new(file)).with_filter(targets()));
     let stderr = fmt::layer().with_ansi(false).with_writer(io::stderr).with_filter(targets());
-    // Only a second start in one process fails, which tests may do.
+    // This fails only at a second start in one process, as in tests.
     let _ = tracing_subscriber::registry().with(stderr).with(file).try_init();
     if let Some(problem) = problem {
         tracing::warn!(problem, file = FILE, "the log file can't be written; stderr still has the log");

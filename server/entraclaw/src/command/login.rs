@@ -1,5 +1,5 @@
-//! `entraclaw login` and `logout`: signing the agent in at a terminal, and out again.
-//! They must never print a token or a key, and never serve.
+//! `entraclaw login` and `logout`: sign the agent in at a terminal, and out again.
+//! They must never print a token or a key, and never start a server.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ use entraclaw_seams::secret::Secret;
 const FAILED: u8 = 1;
 const USAGE: u8 = 2;
 
-/// A command's end: nothing, or what to say and with which code.
+/// The end of a command: success, or an exit code with the text to print.
 type Done = Result<(), (u8, String)>;
 
 /// Flags of `login`.
@@ -34,19 +34,19 @@ type Done = Result<(), (u8, String)>;
 pub(super) struct LoginFlags {
     #[command(flatten)]
     home: Home,
-    /// First put this PEM private key, and the certificate if it is in there too, into the key store
+    /// First put this PEM private key into the key store, with the certificate if the file has one
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
     /// First put this PEM certificate into the key store
     #[arg(long, value_name = "FILE")]
     certificate: Option<PathBuf>,
-    /// Only print the address, do not open a browser
+    /// Only print the address, don't open a browser
     #[arg(long)]
     no_browser: bool,
 }
 
 const LOGIN_HELP: &str = "\
-agent-user: nobody is asked; the three hops are tried, and no token is kept.
+agent-user: no person is asked; the three hops are tried, and no token is kept.
 device-code, browser: a person signs the agent's account in once; the key store keeps the refresh token.
 Exit codes: 0 signed in; 1 it failed, and why is said; 2 wrong usage or configuration.";
 
@@ -86,7 +86,7 @@ fn with_runtime<F: Future<Output = Done>>(command: impl FnOnce() -> F) -> Done {
     done
 }
 
-/// A line for the person at the terminal, who may have closed it.
+/// Prints a line for the person at the terminal, who may have closed it.
 fn say(text: &str) {
     let mut out = std::io::stdout();
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());
@@ -94,13 +94,13 @@ fn say(text: &str) {
 
 fn failed(error: &AuthError) -> (u8, String) {
     if error.is_transient() {
-        // Here nothing tries again by itself.
+        // This command does not try again by itself.
         return (FAILED, format!("{}; check the network and `auth.login_url`, and try again", error.problem));
     }
     (FAILED, error.to_string())
 }
 
-/// The configuration, which must be whole here: there is no model to tell.
+/// The configuration, which must be valid here: there is no model to tell.
 fn ready(home: Home) -> Result<Place, (u8, String)> {
     let place = Place::find(Entry::Take, home, Vec::new(), &Environment::read());
     let troubles = place.troubles();
@@ -123,7 +123,7 @@ async fn sign_in(flags: LoginFlags) -> Done {
         random: Arc::new(SplitMix::from_os()),
         authority: config.sign_in.authority.clone(),
         request_timeout: config.graph.request_timeout,
-        // Somebody waits.
+        // A person waits.
         retries_max: 1,
     };
     match &config.auth {
@@ -137,7 +137,7 @@ async fn sign_in(flags: LoginFlags) -> Done {
             bring_keys(&flags, who, &*keys, &*with_files).await?;
             let ids = (who.tenant_id.as_str(), who.blueprint_id.as_str());
             if flags.key.is_some() {
-                // Whatever the hops say, the key is here.
+                // The key is here, even if the hops fail.
                 record(&place, config.auth.mode(), ids, None)?;
             }
             say(&format!("Trying the three hops at {} …", config.sign_in.authority.name()));
@@ -160,7 +160,7 @@ async fn sign_in(flags: LoginFlags) -> Done {
                 tenant_id: who.tenant_id.clone(),
                 client_id: who.client_id.clone(),
             };
-            // Nobody signs in for a store that could not keep it.
+            // A sign-in is useless if the store can't keep it.
             keys.get(&name).await.map_err(|error| failed(&error))?;
             let signed_in = match who.how {
                 LoginBy::DeviceCode => by_device(parts, keys.clone(), who).await,
@@ -228,7 +228,7 @@ async fn by_browser(
     login.finish(&mut loopback).await
 }
 
-/// Puts what was brought into `keys`, once it is known to fit together; `known` also has what the configuration names.
+/// Puts the brought key and certificate into `keys`, once they fit together; `known` also has those of the configuration.
 async fn bring_keys(flags: &LoginFlags, who: &AgentUser, keys: &dyn KeyStore, known: &dyn KeyStore) -> Done {
     let name = |kept| KeyName { kept, tenant_id: who.tenant_id.clone(), client_id: who.blueprint_id.clone() };
     let mut brought: Vec<(Kept, Secret, &Path)> = Vec::new();
@@ -277,7 +277,7 @@ async fn bring_keys(flags: &LoginFlags, who: &AgentUser, keys: &dyn KeyStore, kn
     Ok(())
 }
 
-/// Notes which store has the secrets of this tenant and application, and when they last signed in.
+/// Records which store has the secrets of this tenant and application, and when they last signed in.
 fn record(
     place: &Place,
     mode: &str,

@@ -1,4 +1,4 @@
-//! Where the browser comes back to: an HTTP listener on 127.0.0.1 for the length of one sign-in.
+//! The address to which the browser returns: an HTTP listener on 127.0.0.1 for the length of one sign-in.
 //! It must never listen on another address, answer anything but one page, or believe a request for another host.
 
 use std::io;
@@ -13,12 +13,12 @@ use entraclaw_seams::secret::Secret;
 
 /// The longest head of a request, in bytes.
 const HEAD_BYTES_MAX: usize = 32 * 1024;
-/// How long a connection may take to say what it wants.
+/// How long a connection may take to send its request.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(5);
-/// Requests that may be somebody else's before the sign-in is given up.
+/// Most unrelated requests before the sign-in is given up.
 const FOREIGN_MAX: u32 = 200;
 
-/// The listener.
+/// A listener for one sign-in.
 pub(super) struct Loopback {
     listener: TcpListener,
     port: u16,
@@ -50,7 +50,7 @@ impl Loopback {
              Cache-Control: no-store\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n{page}",
             page.len()
         );
-        // A browser that has gone away has still brought the code.
+        // The code has arrived even if the browser is gone.
         let _ = tokio::time::timeout(HEAD_TIME_MAX, async {
             stream.write_all(answer.as_bytes()).await?;
             stream.shutdown().await
@@ -84,7 +84,7 @@ impl Redirects for Loopback {
     }
 }
 
-/// Everything up to the empty line.
+/// The head of a request, up to the empty line.
 async fn read_head(stream: &mut TcpStream) -> Option<String> {
     let mut head = Vec::new();
     let mut piece = [0; 2_048];
@@ -98,12 +98,12 @@ async fn read_head(stream: &mut TcpStream) -> Option<String> {
     String::from_utf8(head).ok()
 }
 
-/// The query of a `GET /?…` that was really meant for us.
+/// The query of a `GET /?…` for this address.
 fn query_of(head: &str, port: u16) -> Option<String> {
     let mut lines = head.split("\r\n");
     let target = lines.next()?.strip_prefix("GET ")?.strip_suffix(" HTTP/1.1")?;
     let hosts = [format!("localhost:{port}"), format!("127.0.0.1:{port}")];
-    // A name that resolves to this machine is still another site's.
+    // A request for another host name that resolves to this machine belongs to another site.
     let ours = lines.take_while(|line| !line.is_empty()).any(|line| {
         line.split_once(':').is_some_and(|(name, value)| {
             name.eq_ignore_ascii_case("host") && hosts.iter().any(|host| value.trim() == host)

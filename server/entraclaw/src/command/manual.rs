@@ -1,4 +1,4 @@
-//! `entraclaw completions` and `entraclaw man`: made from the command line's own description, so that neither can be old.
+//! `entraclaw completions` and `entraclaw man`, made from the description of the command line, so they are never old.
 //! They must never need a home folder.
 
 #![expect(
@@ -32,17 +32,17 @@ Exit codes: 0 written, 1 not written, and why, 2 wrong usage.";
 #[derive(Debug, Args)]
 #[command(after_help = COMPLETIONS_EXAMPLE)]
 pub(super) struct CompletionFlags {
-    /// The shell
+    /// The shell to complete for
     #[arg(value_enum)]
     shell: Shell,
-    /// For which program
+    /// The program to complete
     #[arg(long, value_enum, default_value_t)]
     program: Program,
 }
 
 #[derive(Debug, Clone, Copy, Default, ValueEnum)]
 enum Program {
-    /// All of it
+    /// The whole program
     #[default]
     Entraclaw,
     /// The program that can only wait
@@ -74,7 +74,7 @@ impl From<Shell> for clap_complete::Shell {
 #[derive(Debug, Args)]
 #[command(after_help = MAN_EXAMPLE)]
 pub(super) struct ManFlags {
-    /// The folder to write them into; it is made when it is missing
+    /// The folder to write the pages into; it is created if it is missing
     dir: PathBuf,
 }
 
@@ -111,7 +111,7 @@ pub(super) fn pages(flags: &ManFlags, programs: [clap::Command; 2]) -> ExitCode 
 fn write_pages(dir: &Path, [whole, wait]: [clap::Command; 2]) -> io::Result<usize> {
     fs::create_dir_all(dir)?;
     clap_mangen::generate_to(whole, dir)?;
-    // The page of `entraclaw wait` would have the name of the program that can only wait; that one's page says both.
+    // The page of `entraclaw wait` would have the name of the program that can only wait, whose page covers both.
     clap_mangen::generate_to(wait, dir)?;
     let pages = fs::read_dir(dir)?.filter_map(Result::ok);
     let ours = |name: &str| {

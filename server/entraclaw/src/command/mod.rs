@@ -1,9 +1,9 @@
 //! The command line. The only place that reads the environment and names stdin, stdout and signals.
 //! It must never print anything but JSON-RPC to stdout while it serves.
 //!
-//! Exit codes: 0 it is done, or the host closed the connection or asked the server to stop; 1 something is wrong, or
-//! could not be done; 2 the command line is wrong. For `serve` a wrong configuration is none of them: it starts, and
-//! every tool says what to do.
+//! Exit codes: 0 success, or the host closed the connection or asked the server to stop; 1 something is wrong or could
+//! not be done; 2 the command line is wrong. `serve` starts even with a wrong configuration, and then every tool says
+//! what to do.
 
 mod access;
 mod consumers;
@@ -57,29 +57,29 @@ Configuration: config.toml in the home folder; every key also as ENTRACLAW_<SECT
 enum Command {
     /// Serve one MCP host over stdin and stdout until it closes them
     Serve(serve::Flags),
-    /// Wait until somebody writes, print it and end: for the background shell of an agent
+    /// Wait for a message, print it and end: for the background shell of an agent
     Wait(wait::Flags),
-    /// Answer a hook of a host: messages that wait, in the host's own form
+    /// Answer a hook of a host with the waiting messages, in the host's own format
     Hook(hook::Flags),
-    /// Connect a host: write the files with which it hears, or take them out again
+    /// Connect a host: write the files by which it gets messages, or remove them again
     Setup(setup::Flags),
-    /// Tell how sources, sessions and readers are doing, from files alone
+    /// Show how sources, sessions and consumers are doing, from files alone
     Status(status::Flags),
-    /// Show the messages that wait, without taking them from the model
+    /// Show the waiting messages, without taking them from the model
     Inbox(inbox::Flags),
-    /// Show who reads the inbox, or forget one that nobody needs
+    /// Show the consumers of the inbox, or remove one that is not needed
     Consumers(consumers::Flags),
     /// Print a line for each message as it comes, beside the agent
     Watch(watch::Flags),
-    /// Do one job that outlives its caller: a session starts this, not a person
+    /// Do one job that outlives its caller: a session starts this command, not a person
     Work(work::Flags),
     /// Check configuration, folders, sign-in, clock and Graph, each with the fix
     Doctor(doctor::Flags),
     #[command(flatten)]
     Access(access::Act),
-    /// Sign the agent in, or check that it can: as `auth.mode` of the configuration says
+    /// Sign the agent in, or check that it can sign in, as `auth.mode` of the configuration says
     Login(login::LoginFlags),
-    /// Forget the sign-in: remove what `login` put into the key store
+    /// Sign out: remove what `login` put into the key store
     Logout(login::LogoutFlags),
     /// Write a commented starter configuration into the home folder
     Init(init::Flags),
@@ -91,8 +91,8 @@ enum Command {
     Man(manual::ManFlags),
 }
 
-/// What the operator's commands do and say, over seams that are given: the rest of the command line after the program's
-/// name. For the simulation, where nobody has a terminal.
+/// Runs an operator's command over given seams and returns its text or its problem. The arguments are those after the
+/// program's name. For the simulation, which has no terminal.
 pub fn operate(
     arguments: &[&str],
     storage: &Arc<dyn Storage>,
@@ -106,8 +106,8 @@ pub fn operate(
     }
 }
 
-/// What a line of a shell asks that starts with the wait program: the home folder that it names, and the rest. `command` is how
-/// it is started again. For the simulation, where nobody has a shell.
+/// Parses a shell's line that starts with the wait program: the home folder that it names, and the rest. `command` starts
+/// it again. For the simulation, which has no shell.
 pub fn wait_ask(words: &[&str], command: WaitCommand) -> Result<(Option<PathBuf>, WaitAsk), String> {
     wait::read(words, command)
 }
@@ -115,13 +115,13 @@ pub fn wait_ask(words: &[&str], command: WaitCommand) -> Result<(Option<PathBuf>
 /// `entraclaw wait` as a program of its own.
 #[derive(Debug, Parser)]
 #[command(name = "entraclaw-wait", version, max_term_width = 100)]
-#[command(about = "Wait until somebody writes, print it and end. It can do nothing else.")]
+#[command(about = "Wait for a message, print it and end. It can do nothing else.")]
 struct WaitLine {
     #[command(flatten)]
     flags: wait::Flags,
 }
 
-/// The description of both programs' command lines, `entraclaw` first: what the reference pages are made of.
+/// The descriptions of both programs' command lines, `entraclaw` first, from which the reference pages are made.
 pub fn command_lines() -> [clap::Command; 2] {
     [CommandLine::command(), wait_line()]
 }
@@ -166,9 +166,9 @@ pub fn run() -> ExitCode {
             Command::Man(flags) => manual::pages(&flags, command_lines()),
         },
         Err(error) => {
-            // Help and version are asked for, and belong on stdout; clap knows which is which.
+            // Help and version belong on stdout; clap knows which is which.
             let code = u8::try_from(error.exit_code()).unwrap_or(2);
-            // A hook that ends with 2 holds its host up.
+            // A hook that exits with 2 blocks its host.
             let code = if std::env::args_os().nth(1).is_some_and(|name| name == "hook") { 0 } else { code };
             if error.print().is_err() {
                 return ExitCode::from(1);

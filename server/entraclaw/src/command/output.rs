@@ -1,4 +1,4 @@
-//! Answers of commands to stdout: text or one JSON document.
+//! The output of commands on stdout: text or one JSON document.
 //! It must never be used by `serve`, whose stdout belongs to the protocol.
 
 use std::io::Write as _;
@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 
-/// Writes text; colours go where a terminal shows them. A closed pipe is the reader's choice.
+/// Writes text, with colours if a terminal shows them. A closed pipe is not an error.
 pub(super) fn text(text: &str, code: ExitCode) -> ExitCode {
     let written = anstream::stdout().write_all(text.as_bytes());
     match written {
@@ -15,7 +15,7 @@ pub(super) fn text(text: &str, code: ExitCode) -> ExitCode {
     }
 }
 
-/// Writes one document, for programs: indented, with a newline.
+/// Writes one indented JSON document and a newline.
 pub(super) fn json(value: &impl Serialize, code: ExitCode) -> ExitCode {
     match serde_json::to_string_pretty(value) {
         Ok(document) => text(&(document + "\n"), code),
@@ -23,7 +23,7 @@ pub(super) fn json(value: &impl Serialize, code: ExitCode) -> ExitCode {
     }
 }
 
-/// Writes text to stderr, as it is.
+/// Writes text to stderr, unchanged.
 pub(super) fn aside(text: &str, code: ExitCode) -> ExitCode {
     match std::io::stderr().write_all(text.as_bytes()) {
         Ok(()) => code,
@@ -31,9 +31,9 @@ pub(super) fn aside(text: &str, code: ExitCode) -> ExitCode {
     }
 }
 
-/// Tells what went wrong, to stderr.
+/// Writes an error to stderr.
 pub(super) fn complain(problem: &str, code: ExitCode) -> ExitCode {
-    // Nobody is left to tell if this fails.
+    // Without stderr the error can't be shown.
     let _ = writeln!(anstream::stderr(), "error: {problem}");
     code
 }

@@ -1,5 +1,5 @@
-//! Where a command works: the home folder, the configuration, and everything that is wrong with either.
-//! It must never stop at the first mistake; what each command does about them is its own affair.
+//! The home folder and the configuration of a command, and all problems with either.
+//! It must never stop at the first problem; each command decides what to do about them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use entraclaw_microsoft::entra::SignInRecord;
 use entraclaw_seams::storage::{DiskStorage, MemoryStorage, Storage};
 
 pub(super) const CONFIG_FILE: &str = "config.toml";
-/// Every folder that is kept in the home folder.
+/// All folders that the home folder may have.
 const FOLDERS: [&str; 13] = [
     "inbox",
     "inbox/index",
@@ -31,10 +31,10 @@ const FOLDERS: [&str; 13] = [
     "waking",
     "work",
 ];
-/// The largest configuration file that is read.
+/// Largest configuration file that is read.
 const CONFIG_BYTES_MAX: u64 = 256 * 1024;
 
-/// The flag that every command has.
+/// The flag for the home folder, which every command has.
 #[derive(Debug, Clone, Default, Args)]
 pub(super) struct Home {
     /// Folder of journal and configuration [default: $ENTRACLAW_HOME, else ~/.entraclaw]
@@ -43,44 +43,44 @@ pub(super) struct Home {
 }
 
 impl Home {
-    /// What the flag says.
+    /// The value of the flag.
     pub(super) fn given(self) -> Option<PathBuf> {
         self.home
     }
 
-    /// The folder, whether or not it can be used.
+    /// The home folder, even if it can't be used.
     pub(super) fn folder(&self, environment: &Environment) -> Option<PathBuf> {
         environment.home(self.home.clone())
     }
 }
 
-/// Home folder and configuration, as far as they can be used.
+/// The home folder and the configuration, as far as they can be used.
 pub(super) struct Place {
-    /// The home folder; `None` when nobody says where it is.
+    /// The path of the home folder; `None` if neither a flag nor the environment gives one.
     pub(super) home: Option<PathBuf>,
-    /// The folder as a disk; `None` when it is missing or can't be used.
+    /// The home folder as a disk; `None` if it is missing or can't be used.
     pub(super) disk: Option<DiskStorage>,
-    /// The configuration; the default where it is wrong.
+    /// The configuration, or the default if it is wrong.
     pub(super) config: Config,
-    /// Text of the configuration file, when there is one.
+    /// The text of the configuration file, if there is one.
     pub(super) config_text: Option<String>,
-    /// What is wrong with the home folder, with the fix.
+    /// The problem with the home folder, with the fix.
     pub(super) home_trouble: Option<String>,
-    /// What is wrong with the configuration, one line a mistake, each with the fix.
+    /// The problems of the configuration, one line each, with the fix.
     pub(super) config_trouble: Vec<String>,
 }
 
-/// What a command does to a home folder.
+/// How a command uses a home folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Entry {
-    /// Creates it when it is missing, and closes it to others.
+    /// Creates it if it is missing, and closes it to others.
     Take,
     /// Changes nothing.
     Look,
 }
 
 impl Place {
-    /// Finds everything. `flags` are settings from the command line, with their flag.
+    /// Finds the home folder and reads the configuration. `flags` are settings from the command line, with their flag.
     pub(super) fn find(
         entry: Entry,
         home: Home,
@@ -114,7 +114,7 @@ impl Place {
         self.home.as_ref().map_or_else(|| "(none)".to_owned(), |home| home.display().to_string())
     }
 
-    /// The home folder, or an empty one in memory in its place.
+    /// The home folder, or an empty one in memory if it can't be used.
     pub(super) fn storage(&self) -> Arc<dyn Storage> {
         match &self.disk {
             Some(disk) => Arc::new(disk.clone()),
@@ -122,12 +122,12 @@ impl Place {
         }
     }
 
-    /// Folders of the home folder that can't be used, each with the fix.
+    /// The folders inside the home folder that can't be used, each with the fix.
     pub(super) fn folder_troubles(&self) -> Vec<String> {
         self.disk.as_ref().map(|disk| disk.folder_troubles(&FOLDERS)).unwrap_or_default()
     }
 
-    /// Why a home folder that is not there can't be made, with the fix.
+    /// Why a missing home folder can't be created, with the fix.
     pub(super) fn unmakeable(&self) -> Option<String> {
         let home = self.home.as_deref().filter(|_| self.disk.is_none() && self.home_trouble.is_none())?;
         let above = home.ancestors().skip(1).find(|folder| folder.exists())?;
@@ -140,7 +140,7 @@ impl Place {
         ))
     }
 
-    /// That nobody has signed in here yet, with what helps, where the configuration wants it.
+    /// That the configured sign-in was not done yet, with the fix.
     pub(super) fn not_signed_in(&self) -> Option<String> {
         let wants = match &self.config.auth {
             Auth::None | Auth::Static(_) | Auth::TokenFile(_) => return None,
@@ -161,7 +161,7 @@ impl Place {
         }
     }
 
-    /// The same for whoever connects a host, also where no way to sign in is chosen yet.
+    /// The same for `setup`, which also reports that no way to sign in is chosen.
     pub(super) fn without_sign_in(&self) -> Option<String> {
         let chosen = self.config.auth != Auth::None || self.config.bot.enabled;
         if !chosen && self.config_trouble.is_empty() {
@@ -172,12 +172,12 @@ impl Place {
         self.not_signed_in()
     }
 
-    /// Everything that is wrong.
+    /// All problems.
     pub(super) fn troubles(&self) -> Vec<String> {
         self.home_trouble.iter().chain(&self.config_trouble).cloned().collect()
     }
 
-    /// Name and text of the configuration file, if there is one.
+    /// The name and text of the configuration file, if there is one.
     fn read_config(&mut self) -> Option<(String, String)> {
         let disk = self.disk.as_ref()?;
         let name = disk.root().join(CONFIG_FILE).display().to_string();
@@ -205,7 +205,7 @@ impl Place {
     }
 }
 
-/// The home folder of a command that needs no configuration; `None` when it is only looked for and is not there.
+/// The home folder of a command that needs no configuration; `None` if it is only looked at and missing.
 pub(super) fn open_home(
     entry: Entry,
     home: Home,
@@ -217,7 +217,7 @@ pub(super) fn open_home(
 fn open(home: Option<&Path>, entry: Entry) -> Result<Option<DiskStorage>, String> {
     let home = home.ok_or("there is no home folder; set ENTRACLAW_HOME or give --home")?;
     if !home.is_absolute() {
-        // The host chooses the working folder, and nobody replaces a `~` here.
+        // The host chooses the working folder, and no shell expands a `~` here.
         return Err(format!(
             "the home folder {:?} (ENTRACLAW_HOME or --home) is not an absolute path; write it out from the root",
             home.display().to_string()
@@ -230,10 +230,10 @@ fn open(home: Option<&Path>, entry: Entry) -> Result<Option<DiskStorage>, String
     opened.map_err(|error| unusable(&error))
 }
 
-/// That a home folder can't be used, with what helps.
+/// That the home folder can't be used, with the fix.
 pub(super) fn unusable(error: &io::Error) -> String {
     let fix = match error.kind() {
-        // Refusals of our own already say what to do.
+        // Our own refusals already name the fix.
         io::ErrorKind::PermissionDenied if error.to_string().contains(';') => "",
         io::ErrorKind::PermissionDenied => {
             "; make the folder yours (`chown`, `chmod 700`), or set ENTRACLAW_HOME to a folder that is"

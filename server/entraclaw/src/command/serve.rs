@@ -1,5 +1,5 @@
-//! `entraclaw serve`: puts the production adapters together and runs the server on the process's own pipes.
-//! It must never end because of a wrong configuration, and never linger when the host is gone.
+//! `entraclaw serve`: joins the production adapters and runs the server on the process's own pipes.
+//! It must never end because of a wrong configuration, and never stay when the host is gone.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
@@ -27,7 +27,7 @@ const EXAMPLE: &str = "\
 Example: claude mcp add entraclaw -- entraclaw serve --consumer reviewer
 Exit codes: 0 the host closed the connection or asked to stop, 1 the server could not run, 2 wrong usage.";
 
-/// What somebody is told who typed `serve`.
+/// The text for a person who typed `serve` at a terminal.
 const AT_A_TERMINAL: &str = "\
 entraclaw serve waits for JSON-RPC lines on stdin: it is started by a host, not by hand.
 Connect a host with `entraclaw setup HOST`, and see how all is with `entraclaw status`; Ctrl-D or Ctrl-C ends this one.
@@ -39,7 +39,7 @@ Connect a host with `entraclaw setup HOST`, and see how all is with `entraclaw s
 pub(super) struct Flags {
     #[command(flatten)]
     home: Home,
-    /// Who reads the inbox; consumers have cursors of their own [default: by the host's name]
+    /// The consumer as which the inbox is read, with a cursor of its own [default: by the host's name]
     #[arg(long, value_name = "NAME")]
     consumer: Option<String>,
     /// Which tools the model gets: some of inbound, reply, chats, people, files, mail, bot [default: all]
@@ -61,16 +61,16 @@ pub(super) fn serve(flags: Flags) -> ExitCode {
         }
     };
     if std::io::stdin().is_terminal() {
-        // Nobody else is there to tell it, and it waits for ever.
+        // No host is connected, and the server would wait for ever.
         let _ = anstream::stderr().write_all(AT_A_TERMINAL.as_bytes());
     }
     runtime.block_on(until_the_end(app));
-    // A thread still waits in a read of stdin that nothing can interrupt.
+    // A thread may still wait in a read of stdin, which can't be interrupted.
     runtime.shutdown_background();
     ExitCode::SUCCESS
 }
 
-/// A server with the production adapters.
+/// Makes a server with the production adapters.
 pub(super) fn production(
     config: Config,
     storage: Arc<dyn Storage>,
@@ -105,8 +105,8 @@ pub(super) fn production(
     app
 }
 
-/// The inbox of the session that started this program. Our own is in the user's folder for sockets, else in the home
-/// folder, whose path may be too long for one.
+/// The inbox of the session that started this program. Our own socket is in the user's folder for sockets, or else in
+/// the home folder, whose path may be too long for one.
 #[cfg(unix)]
 fn peer(environment: &Environment, home: &str) -> Option<PeerHost> {
     let (socket, token, runtime) = environment.peer.clone()?;
@@ -115,7 +115,7 @@ fn peer(environment: &Environment, home: &str) -> Option<PeerHost> {
     Some(PeerHost { socket, token, folders })
 }
 
-/// Everything that can be wrong is collected as trouble, which the tools tell.
+/// Makes the server. Every problem is collected as its trouble, which the tools report.
 fn assemble(flags: Flags, environment: &Environment) -> App {
     let consumer = flags.consumer.map(|consumer| (&key::INBOX_CONSUMER, "--consumer", consumer));
     let tools = flags.tools.map(|sets| (&key::TOOLS_SETS, "--tools", sets));
@@ -146,7 +146,7 @@ async fn until_the_end(app: App) {
     }
 }
 
-/// SIGINT, SIGTERM or SIGHUP; Ctrl-C elsewhere.
+/// Waits for SIGINT, SIGTERM or SIGHUP, or for Ctrl-C on other systems.
 pub(super) async fn asked_to_stop() {
     #[cfg(unix)]
     {

@@ -1,4 +1,4 @@
-//! `entraclaw status`: what the files tell, without asking the network or a running session.
+//! `entraclaw status`: reports from files alone, without asking the network or a running session.
 //! It must never change anything.
 
 use std::process::ExitCode;
@@ -50,7 +50,7 @@ fn report(place: &Place, now: Timestamp) -> Report {
     }));
     troubles.extend(place.unmakeable());
     troubles.extend(place.folder_troubles());
-    // A session that runs has its sign-in from its host, which this command can't see.
+    // A running session has its sign-in from its host, which this command can't see.
     let runs = report.sessions.iter().any(|session| session.alive);
     if !runs && troubles.is_empty() && place.config.auth == Auth::None && !place.config.bot.enabled {
         troubles.push(

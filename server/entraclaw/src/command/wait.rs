@@ -1,4 +1,4 @@
-//! `entraclaw wait`: for the background shell of an agent, whose host wakes it when the shell ends.
+//! `entraclaw wait`: waits in the background shell of an agent, whose host wakes it when the shell ends.
 //! It must never print anything to stdout but messages.
 
 use std::path::PathBuf;
@@ -16,17 +16,17 @@ use entraclaw_inbox::rules::WaitCommand;
 use entraclaw_seams::clock::SystemClock;
 use entraclaw_seams::storage::Storage;
 
-/// What follows an example, for both programs.
+/// The text after the example, for both programs.
 macro_rules! to_know {
     () => {
         "Messages that are printed stay unread: the agent's next inbox_pull brings them again, marked, unless it has answered them.
-Exit codes: 0 messages came, 1 the inbox can't be read, 2 wrong usage, 3 nobody wrote in this time, 4 no session has polled for ten minutes, or in all of a shorter wait."
+Exit codes: 0 messages came, 1 the inbox can't be read, 2 wrong usage, 3 no message came in this time, 4 no session has polled for ten minutes, or in all of a shorter wait."
     };
 }
 
 const EXAMPLE: &str = concat!("Example: entraclaw wait --consumer claude-code --timeout 8h\n", to_know!());
 
-/// The same for the program that can only wait.
+/// The example of the program that can only wait.
 pub(super) const EXAMPLE_OF_PROGRAM: &str = concat!(
     "Example: entraclaw-wait --consumer claude-code --timeout 8h\n",
     "`entraclaw wait` is the same, in a program that can do more.\n",
@@ -39,7 +39,7 @@ pub(super) const EXAMPLE_OF_PROGRAM: &str = concat!(
 pub(super) struct Flags {
     #[command(flatten)]
     home: Home,
-    /// Whose messages [default: the consumer that was there last]
+    /// The consumer whose messages are printed [default: the one that was there last]
     #[arg(long, value_name = "NAME")]
     consumer: Option<String>,
     /// Longest wait: a number with ms, s, m or h
@@ -64,8 +64,8 @@ fn time(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| "expected a number with ms, s, m or h, as in 30m, at most 30 days".to_owned())
 }
 
-/// The words of a wait command behind the program's name, as its own parser takes them: the home folder, and what is asked. For
-/// the simulation, where nobody has a shell.
+/// Parses the words of a wait command after the program's name: the home folder, and the rest. For the simulation, which
+/// has no shell.
 pub(super) fn read(words: &[&str], command: WaitCommand) -> Result<(Option<PathBuf>, WaitAsk), String> {
     #[derive(clap::Parser)]
     #[command(name = "entraclaw-wait")]
@@ -106,7 +106,7 @@ pub(super) fn run(flags: Flags) -> ExitCode {
         return output::complain(problem, ExitCode::from(EXIT_FAILED));
     };
     let storage: Arc<dyn Storage> = Arc::new(disk.clone());
-    // What the configuration names is meant.
+    // A consumer that only the configuration names needs no flag.
     let typed = consumer.as_ref().filter(|name| Some(*name) != place.config.inbox.consumer.as_ref());
     let known = typed.map_or(Ok(Ok(())), |name| reader::may_wait(&storage, name));
     match known {

@@ -1,12 +1,12 @@
-//! Where the program that can only wait is, and the command by which a model runs it.
-//! It must never lead to a program that was not installed beside this one.
+//! Finds the program that can only wait, and builds the command by which a model runs it.
+//! It must never find a program that was not installed beside this one.
 
 use std::path::{Path, PathBuf};
 
 use super::environment::Environment;
 use entraclaw_inbox::rules::{Shell, WAIT_PROGRAM, WaitCommand};
 
-/// The program that can only wait, if it stands beside the one at `program`; that may be itself.
+/// The program that can only wait, if it is in the folder of `program`, which may be that program itself.
 pub(super) fn beside(program: &Path) -> Option<PathBuf> {
     let waiter = program.with_file_name(format!("{WAIT_PROGRAM}{}", std::env::consts::EXE_SUFFIX));
     waiter.is_file().then_some(waiter)

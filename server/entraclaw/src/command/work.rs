@@ -1,4 +1,4 @@
-//! `entraclaw work`: does one job in a process of its own, which goes on when the session that asked for it ends.
+//! `entraclaw work`: does one job in a process of its own, which goes on after the session that asked for it has ended.
 //! It must never leave a process of the job behind.
 
 use std::process::{Command, ExitCode, Stdio};
@@ -20,18 +20,18 @@ const AFTER: &str = "\
 A session starts this for work that may outlive its call; its result comes to the inbox. `entraclaw status` counts jobs.
 Exit codes: 0 the job has ended, however it went, 1 it was not run here, and why, 2 wrong usage.";
 
-/// Between two looks whether the job is to stop.
+/// The pause between two checks for a cancel.
 const CANCEL_LOOK: Duration = Duration::from_millis(50);
 
 /// Flags of `work`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]
 pub(super) struct Flags {
-    /// The job: a folder of this name is in work/ of the home folder
+    /// The id of the job: work/ in the home folder has a folder of this name
     id: String,
     #[command(flatten)]
     home: Home,
-    /// Start it and end at once
+    /// Start the job and end at once
     #[arg(long)]
     detach: bool,
 }
@@ -70,7 +70,7 @@ pub(super) fn run(flags: Flags) -> ExitCode {
     }
 }
 
-/// Starts this program again and does not wait for it.
+/// Starts this program again without waiting for it.
 fn detach(flags: &Flags, environment: &Environment) -> std::io::Result<()> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("work").arg(&flags.id);
@@ -82,12 +82,12 @@ fn detach(flags: &Flags, environment: &Environment) -> std::io::Result<()> {
 }
 
 async fn work(id: &str, storage: DiskStorage, environment: Environment) -> Result<String, String> {
-    // A session of its own has no terminal that could end it, and all programs of the job are found by it.
+    // A session of its own has no terminal that could end it, and all programs of the job can be found by it.
     #[cfg(unix)]
     if let Err(error) = nix::unistd::setsid() {
         tracing::debug!(%error, "this process leads a group already");
     }
-    // What the job's programs leave behind becomes a child of this process, which ends it.
+    // Processes that the job's programs leave behind become children of this process, which ends them.
     #[cfg(target_os = "linux")]
     if let Err(error) = nix::sys::prctl::set_child_subreaper(true) {
         tracing::warn!(%error, "processes that leave the job's group may outlive it");

@@ -1,5 +1,5 @@
-//! `[auth]`: one way to sign in, with the names that it needs.
-//! A token or key is never a value here; only where to find one.
+//! `[auth]`: the way to sign in, and the names that it needs.
+//! A token or key must never be a value here, only the place where it is.
 
 use std::path::PathBuf;
 
@@ -13,9 +13,9 @@ use super::error::Origin;
 use super::key::{self, Key};
 use super::load::{Loader, meant};
 
-/// What a person's or account's own sign-in asks for.
+/// The scopes that an account's own sign-in asks for.
 const SCOPES_DEFAULT: &str = "offline_access User.Read Chat.Read ChatMessage.Send";
-/// What it also asks for when mail is switched on.
+/// The scopes that it also asks for if mail is switched on.
 const SCOPES_FOR_MAIL: &str = "Mail.ReadWrite Mail.Send";
 const SCOPES_CHARS_MAX: usize = 1_000;
 const MODE_NAMES: [&str; 4] = ["agent-user", "device-code", "browser", "static"];
@@ -66,7 +66,7 @@ impl Loader {
             }
             (Some("browser"), _) => self.delegated(&at, LoginBy::Browser).map_or(Auth::None, Auth::Delegated),
             (Some(other), _) => {
-                // Not repeated: people put the token itself here.
+                // The value is not shown, as people put the token itself here.
                 let problem =
                     format!("`auth.mode` is none that is known ({} characters)", other.chars().count());
                 self.error(&at, problem, format!("{}{MODES}", meant(other, &MODE_NAMES)));
@@ -166,7 +166,7 @@ impl Loader {
                     let fix = format!("write scopes separated by blanks, such as \"{SCOPES_DEFAULT}\"");
                     self.error(&at, "`auth.scopes` is no list of scopes".to_owned(), fix);
                 }
-                // Without it there is nothing to renew the sign-in with.
+                // Without it the sign-in can't be renewed.
                 let offline = text.split(' ').any(|scope| scope == "offline_access");
                 if offline { text } else { format!("offline_access {text}") }
             }
@@ -174,7 +174,7 @@ impl Loader {
         Some(Delegated { tenant_id: tenant_id?, client_id: client_id?, how, scopes })
     }
 
-    /// A GUID without which the mode can't work.
+    /// Reads a GUID that the mode requires.
     fn needed(&mut self, at: &Origin, key: &'static Key, what: &str) -> Option<Guid> {
         if self.value(key).is_none() {
             let mode = self.value(&key::AUTH_MODE).map(|(text, _)| text).unwrap_or_default();
@@ -182,7 +182,7 @@ impl Loader {
             self.error(at, problem, format!("set it to {what}"));
             return None;
         }
-        // A wrong one was told by whoever reads it first; the others are read here only.
+        // A wrong value is reported by the code that reads it first; the others are read here only.
         let told = self.value(key).is_some_and(|(_, at)| self.has_error_at(&at));
         if told { self.value(key).and_then(|(text, _)| Guid::parse(&text)) } else { self.guid(key) }
     }
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn thumbprints_in_every_spelling() {
+    fn thumbprints_are_read_in_every_spelling() {
         let hex = "00".repeat(31) + "fF";
         let colons = format!("{}:ff", ["00"; 31].join(":"));
         let base64 = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAP8";

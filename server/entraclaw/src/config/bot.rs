@@ -1,4 +1,4 @@
-//! The `[bot]` table: an address on this machine, the registration, and where the channel's keys are.
+//! The `[bot]` table: an address on this machine, the registration, and the places of the channel's keys.
 //! It must never take a secret from the file, nor an address that others can reach.
 
 use std::collections::BTreeMap;
@@ -17,7 +17,7 @@ const LISTEN_DEFAULT: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr
 impl Loader {
     pub(super) fn bot(&mut self, environment: &BTreeMap<String, String>) -> Settings {
         let tenant_id = self.guid(&key::BOT_TENANT_ID);
-        // A mistake in the agent's own is reported where that is read.
+        // A mistake in the agent's own tenant is reported where that is read.
         let own = self.value(&key::IDENTITY_TENANT_ID);
         let own = own.and_then(|(text, _)| entraclaw_inbox::gate::Guid::parse(&text));
         let secret = [key::BOT_SECRET_VARIABLE, key::BOT_SECRET_ALIAS]
@@ -52,7 +52,7 @@ impl Loader {
         LISTEN_DEFAULT
     }
 
-    /// Microsoft's host, or one on this machine for tests: whoever answers there decides who is believed.
+    /// Reads the address of Microsoft's host, or of one on this machine for tests: the server there decides who is trusted.
     fn service(&mut self, key: &'static Key) -> Url {
         let default = key.default;
         let microsoft = Url::parse(default).unwrap_or_else(|_| unreachable!("the defaults are tested"));
@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_on_by_itself_and_the_agents_tenant_is_the_bots() {
+    fn the_bot_is_off_by_default_and_uses_the_agents_tenant() {
         let tenant = "aaaaaaaa-0000-0000-0000-000000000001";
         let config = load(&[("ENTRACLAW_IDENTITY_TENANT_ID", tenant)]).unwrap();
         assert!(!config.bot.enabled && config.bot.listen.to_string() == "127.0.0.1:3978");

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-/// The longest duration that a setting takes.
+/// Longest duration that a setting takes, in days.
 const DURATION_DAYS_MAX: u64 = 30;
 
 /// Reads a whole number with one of the units `ms`, `s`, `m`, `h`.
@@ -65,7 +65,7 @@ mod tests {
     #[case("500ms")]
     #[case("2m")]
     #[case("1h")]
-    fn shown_as_written(#[case] text: &str) {
+    fn a_duration_is_shown_as_it_was_written(#[case] text: &str) {
         assert_eq!(show(parse(text).unwrap()), text);
     }
 }

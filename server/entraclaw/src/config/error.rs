@@ -1,18 +1,18 @@
-//! What is wrong with the configuration: where it stands, what it says, how to repair it.
+//! A mistake in the configuration: its place, the problem, and the fix.
 //! It must never repeat a secret value.
 
 use std::fmt;
 
-/// Where a setting came from. Later ones win over earlier ones.
+/// The origin of a setting. Later variants win over earlier ones.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
-    /// Nobody set it.
+    /// The default; it was not set.
     Default,
-    /// The configuration file, with the line from 1.
+    /// The configuration file, with the line.
     File {
-        /// The file as the user may name it.
+        /// The file, as the user knows it.
         path: String,
-        /// Line from 1.
+        /// The line, counted from 1.
         line: usize,
     },
     /// An environment variable.
@@ -32,19 +32,19 @@ impl fmt::Display for Origin {
     }
 }
 
-/// One thing that is wrong.
+/// One mistake.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{origin}: {problem}; {fix}")]
 pub struct ConfigError {
-    /// Where it stands.
+    /// Its place.
     pub origin: Origin,
-    /// What is wrong, naming the field.
+    /// The problem, with the name of the field.
     pub problem: String,
-    /// What to write instead.
+    /// The fix.
     pub fix: String,
 }
 
-/// Everything that is wrong, so that one round repairs it.
+/// All mistakes, so that the user can correct them in one round.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigErrors(pub Vec<ConfigError>);
 

@@ -1,4 +1,4 @@
-//! The configuration file: TOML taken apart into settings that know their line.
+//! Reads the configuration file: TOML as settings that know their line.
 //! It must never guess: an unknown table or key is an error with the nearest known one.
 
 use toml::Spanned;
@@ -8,7 +8,7 @@ use super::error::{ConfigError, Origin};
 use super::key::{self, Key};
 use entraclaw_mcp::nearest::nearest;
 
-/// A setting as text, and where it stands.
+/// A setting as text, with its place.
 pub(super) type Setting = (&'static Key, String, Origin);
 
 /// An entry of `[[allow]]` as text.
@@ -20,7 +20,7 @@ pub(super) struct AllowText {
     pub(super) name: Option<String>,
 }
 
-/// What a file holds.
+/// The content of a file.
 #[derive(Debug, Default)]
 pub(super) struct Parsed {
     pub(super) settings: Vec<Setting>,
@@ -31,7 +31,7 @@ pub(super) struct Parsed {
 const ALLOW: &str = "allow";
 const ALLOW_KEYS: &[&str] = &["tenant_id", "object_id", "mail", "name"];
 
-/// Parses `text`; `path` is what messages call the file.
+/// Parses `text`; `path` is the name of the file in messages.
 pub(super) fn parse(path: &str, text: &str) -> Parsed {
     let mut reader = Reader { path, text, parsed: Parsed::default() };
     match DeTable::parse(text) {
@@ -179,21 +179,21 @@ fn scalar(value: &Spanned<DeValue<'_>>) -> Option<String> {
     match value.get_ref() {
         DeValue::String(text) => Some(text.to_string()),
         DeValue::Integer(number) => Some(number.as_str().to_owned()),
-        // No setting is a fraction; its own message says what it should be.
+        // No setting is a fraction; the setting's own message says what to write.
         DeValue::Float(number) => Some(number.as_str().to_owned()),
         DeValue::Boolean(truth) => Some(truth.to_string()),
         _ => None,
     }
 }
 
-/// The tables that have a key of this name.
+/// The tables that have a key with this name.
 fn owners(name: &str) -> Option<String> {
     let owners = key::ALL.iter().filter(|k| k.name == name);
     let owners: Vec<String> = owners.map(|k| format!("[{}]", k.section)).collect();
     (!owners.is_empty()).then(|| owners.join(" or "))
 }
 
-/// What an unknown key of a table was probably meant to be.
+/// A hint which key of a table was probably meant.
 fn meant(section: &str, name: &str) -> String {
     let of_section: Vec<&str> = key::ALL.iter().filter(|k| k.section == section).map(|k| k.name).collect();
     if let Some(close) = nearest(name, &of_section) {

@@ -1,4 +1,4 @@
-//! The names of all settings with what each takes and is for, and what a misspelt one was probably meant to be.
+//! The names of all settings, with the values that each takes and its purpose.
 //! It must never hold a value.
 
 use entraclaw_mcp::nearest::{distance, nearest};
@@ -6,37 +6,37 @@ use entraclaw_mcp::nearest::{distance, nearest};
 /// One setting of the file, with the environment variables that also set it.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
-    /// Table in the file.
+    /// The table in the file.
     pub section: &'static str,
-    /// Key in that table.
+    /// The key in that table.
     pub name: &'static str,
-    /// Further variables beside `ENTRACLAW_<SECTION>_<KEY>`, the first found wins.
+    /// More variables beside `ENTRACLAW_<SECTION>_<KEY>`; the first one that is set wins.
     pub aliases: &'static [&'static str],
-    /// Which values are taken.
+    /// The values that it takes.
     pub takes: Takes,
-    /// The value when nothing is said, as it would be written; empty when there is none.
+    /// The default as it would be written; empty if there is none.
     pub default: &'static str,
-    /// What the setting is for, one sentence for the operator, in Markdown.
+    /// The purpose of the setting: one sentence for the operator, in Markdown.
     pub says: &'static str,
 }
 
-/// Which values a setting takes. The loader decides; tests hold each of these to it.
+/// The values that a setting takes. The loader decides; tests check each of these against it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Takes {
     /// `true` or `false`.
     Truth,
     /// A whole number with a unit.
     Time {
-        /// The least, in milliseconds.
+        /// The shortest, in milliseconds.
         ms_min: u64,
-        /// The most, in milliseconds.
+        /// The longest, in milliseconds.
         ms_max: u64,
     },
     /// A whole number.
     Number {
-        /// The least.
+        /// The smallest.
         min: u32,
-        /// The most.
+        /// The largest.
         max: u32,
     },
     /// One of these words.
@@ -48,17 +48,18 @@ pub enum Takes {
 }
 
 impl Key {
-    /// `section.name`, as error messages name it.
+    /// The name in error messages: `section.name`.
     pub fn field(&self) -> String {
         format!("{}.{}", self.section, self.name)
     }
 
-    /// The regular environment variable.
+    /// The environment variable that is not an alias.
     pub fn variable(&self) -> String {
         format!("ENTRACLAW_{}_{}", self.section, self.name).to_ascii_uppercase()
     }
 
-    /// Whether that is its regular variable, told without making the name: every start asks it of every key and variable.
+    /// Whether this is [`Key::variable`]. It does not build the name, because every start compares every key with every
+    /// variable.
     pub(super) fn is_set_by(&self, variable: &str) -> bool {
         let letters = self.section.bytes().chain([b'_']).chain(self.name.bytes());
         variable
@@ -75,7 +76,7 @@ const fn number(min: u32, max: u32) -> Takes {
     Takes::Number { min, max }
 }
 
-/// A limit of which 0 means none.
+/// A limit; 0 means no limit.
 const LIMIT: Takes = number(0, 1_000_000);
 const HOUR_MS: u64 = 3_600_000;
 const DAY_MS: u64 = 24 * HOUR_MS;
@@ -151,7 +152,7 @@ keys! {
         "Where the bot signs in: Microsoft's address, or one on 127.0.0.1 for tests.";
     GATE_PAIRING = "gate"."pairing" =>
         Takes::Truth, "false",
-        "Whether a stranger who writes in a 1:1 chat is told a code for `entraclaw pair`.";
+        "Whether a stranger who writes in a 1:1 chat gets a code for `entraclaw pair`.";
     GATE_SPONSORS = "gate"."sponsors" =>
         Takes::Truth, "false",
         "Whether the sponsors of the agent identity may speak. It needs `identity.agent_id`.";
@@ -172,7 +173,7 @@ keys! {
         "The agent's own tenant: the directory (tenant) id. Senders without a tenant id belong to it.";
     IDENTITY_OBJECT_ID = "identity"."object_id" ["ENTRACLAW_AGENT_USER_ID", "ENTRABOT_AGENT_USER_ID"] =>
         Takes::Id, "",
-        "The agent's own object id. Its messages are not news.";
+        "The agent's own object id. Its own messages are not delivered.";
     IDENTITY_USER_NAME = "identity"."user_name" ["ENTRACLAW_AGENT_USER_UPN", "ENTRACLAW_AGENT_UPN", "ENTRABOT_AGENT_USER_UPN", "ENTRABOT_AGENT_UPN"] =>
         Takes::Text("a mail address"), "",
         "The agent user's principal name, for `agent-user` where `object_id` is not given.";
@@ -190,10 +191,10 @@ keys! {
         "Whether `log/entraclaw.log` in the home folder is written as well.";
     LOG_FILE_MB = "log"."file_mb" =>
         number(1, 1_024), "5",
-        "Megabytes after which the log file is put aside and a new one begun.";
+        "Megabytes after which the log file is renamed and a new one begun.";
     LOG_FILES = "log"."files" =>
         number(1, 100), "5",
-        "Log files that are kept, the current one among them.";
+        "Log files that are kept, the current one included.";
     MAIL_ENABLED = "mail"."enabled" =>
         Takes::Truth, "false",
         "Whether the inbox is polled, and mail can be read and sent.";
@@ -232,10 +233,10 @@ keys! {
         "Megabytes of fetched files.";
     RETENTION_LOG_DAYS = "retention"."log_days" =>
         LIMIT, "30",
-        "Days that log files are kept which were put aside.";
+        "Days that renamed log files are kept.";
     RETENTION_CONSUMER_IDLE_DAYS = "retention"."consumer_idle_days" =>
         number(1, 3_650), "30",
-        "A consumer that was not seen for so many days holds nothing back.";
+        "A consumer that was not seen for so many days does not keep messages from being removed.";
     TEAMS_ENABLED = "teams"."enabled" =>
         Takes::Truth, "true",
         "Whether Teams is polled.";
@@ -295,13 +296,13 @@ keys! {
         "The file or pipe of `qwen --input-file`. It must be there and yours.";
     WAKE_MIN_INTERVAL = "wake"."min_interval" ["ENTRACLAW_DOORS_MIN_INTERVAL"] =>
         time(1_000, HOUR_MS), "10s",
-        "How long a wake-up keeps back the next one, unless the agent calls a tool before. What comes in between goes together.";
+        "How long a wake-up delays the next one, unless the agent calls a tool before. Messages that come in between go together.";
     WAKE_MESSAGES_PER_HOUR = "wake"."messages_per_hour" ["ENTRACLAW_DOORS_MESSAGES_PER_HOUR"] =>
         number(1, 600), "360",
-        "Messages that may go this way in an hour; an announcement is one. The others wait for the next hour or a pull.";
+        "Messages that may go by wake-ups in an hour; an announcement counts as one. The others wait for the next hour or a pull.";
     WAKE_WHOLE_TEXT = "wake"."whole_text" =>
         Takes::OneOf(&["operator", "allowed", "nobody"]), "operator",
-        "Whose messages go whole through a wake-up. Of everybody else's the agent is told that they wait.";
+        "The senders whose messages go whole through a wake-up. Of all others the agent is only told that messages wait.";
 }
 
 /// The tables of the file, in the order in which they are described.
@@ -321,10 +322,10 @@ pub const SECTIONS: &[(&str, &str)] = &[
     ("graph", "Where Microsoft Graph is."),
 ];
 
-/// Tables that had another name before, and the one that they have now. A file that was written then still works.
+/// Tables that had another name in files of an older release, and their name here. Such a file still works.
 const RENAMED_SECTIONS: &[(&str, &str)] = &[("doors", "wake")];
 
-/// The name that a table of the file has now.
+/// The current name of a table of the file.
 pub(super) fn section(written: &str) -> &str {
     RENAMED_SECTIONS.iter().find(|(before, _)| *before == written).map_or(written, |(_, now)| now)
 }
@@ -335,7 +336,7 @@ pub const ALLOW_VARIABLE: &str = "ENTRACLAW_ALLOW";
 pub use entraclaw_inbox::source::ACCESS_TOKEN_VARIABLE;
 /// The bot's secret. A file never holds one, so there is no key.
 pub const BOT_SECRET_VARIABLE: &str = "ENTRACLAW_BOT_APP_PASSWORD";
-/// The same under the name of the peer that came before.
+/// The same under the name of the Python server.
 pub const BOT_SECRET_ALIAS: &str = "ENTRABOT_BOT_APP_PASSWORD";
 /// The password of opencode's port. A file never holds one, so there is no key.
 pub const OPENCODE_PASSWORD_VARIABLE: &str = "ENTRACLAW_WAKE_OPENCODE_PASSWORD";
@@ -344,7 +345,7 @@ pub const OPENCODE_PASSWORD_ALIAS: &str = "ENTRACLAW_DOORS_OPENCODE_PASSWORD";
 /// The home folder's variable.
 pub const HOME_VARIABLE: &str = "ENTRACLAW_HOME";
 
-/// Variables that belong to no key of the file, and what each is for, in Markdown.
+/// Variables that belong to no key of the file, and the purpose of each, in Markdown.
 pub const VARIABLES: [(&str, &str); 5] = [
     (HOME_VARIABLE, "The home folder. Without it: `~/.entraclaw`."),
     (
@@ -366,7 +367,7 @@ pub const VARIABLES: [(&str, &str); 5] = [
     ),
 ];
 
-/// Variables that are set for another reader and therefore no mistake.
+/// Variables that other programs read, and that are therefore no mistake.
 const FOREIGN_VARIABLES: &[&str] = &[
     "ENTRACLAW_LOG_DIR",
     "ENTRACLAW_SHARED",
@@ -374,17 +375,17 @@ const FOREIGN_VARIABLES: &[&str] = &[
     "ENTRACLAW_MODE",
 ];
 
-/// The most letters that a misspelling may differ by and still be taken for the known name.
+/// Most letters by which a misspelling may differ from the known name.
 const TYPO_LETTERS_MAX: usize = 2;
 
-/// Whether `variable` is a setting, a mistake, or none of our business.
+/// The kind of a variable: a setting, a mistake, or not ours.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Variable {
-    /// Sets this key.
+    /// It sets this key.
     Sets(&'static Key),
-    /// Read elsewhere, or not ours.
+    /// It is read elsewhere, or is not ours.
     Other,
-    /// Looks like a setting and is none; which one was probably meant, where one is near.
+    /// It looks like a setting but is none; with the name that was probably meant, if one is near.
     Misspelt(Option<String>),
 }
 
@@ -409,7 +410,7 @@ pub fn classify(variable: &str) -> Variable {
     let close = nearest(variable, &names);
     let of_a_section =
         ALL.iter().any(|k| variable.starts_with(&format!("ENTRACLAW_{}_", k.section.to_ascii_uppercase())));
-    // The section was left out: `ENTRACLAW_POLL_INTERVAL`.
+    // The section may be missing: `ENTRACLAW_POLL_INTERVAL`.
     let bare = variable.trim_start_matches("ENTRACLAW_").to_ascii_lowercase();
     let without_section = ALL.iter().filter(|k| k.name.contains('_') && distance(&bare, k.name) <= 1);
     let without_section: Vec<String> = without_section.map(|k| k.variable()).collect();

@@ -1,4 +1,4 @@
-//! From settings as text to values: the order of strength, the bounds, the words for every mistake.
+//! Turns settings from text into values: the order of strength, the bounds, the words for every mistake.
 //! It must never stop at the first mistake, and never repeat a token.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,12 +19,12 @@ use entraclaw_mcp::nearest::nearest;
 use entraclaw_microsoft::teams::{GroupMessages, Watchable};
 use entraclaw_microsoft::{graph, mail, teams};
 
-/// See [`Config::load`].
+/// Does the work of [`Config::load`].
 pub(super) fn load(sources: &Sources) -> Result<Config, ConfigErrors> {
     let mut loader = Loader::default();
     loader.gather(sources);
     let config = loader.build(&sources.environment);
-    // In the order in which somebody goes through the file.
+    // This is the order in which a user goes through the file.
     loader.errors.sort_by(|a, b| a.origin.cmp(&b.origin));
     if loader.errors.is_empty() { Ok(config) } else { Err(ConfigErrors(loader.errors)) }
 }
@@ -47,7 +47,7 @@ impl Loader {
         }
         // An alias is weaker than the regular variable: it is inserted first.
         let mut regular = Vec::new();
-        // Hosts set a variable that they know nothing of to nothing.
+        // Hosts set a variable to an empty text if they know no value.
         for (name, value) in sources.environment.iter().filter(|(_, value)| !value.trim().is_empty()) {
             match key::classify(name) {
                 key::Variable::Sets(key) if key.is_set_by(name) => regular.push((key, name, value)),
@@ -88,7 +88,7 @@ impl Loader {
 
     fn build(&mut self, environment: &BTreeMap<String, String>) -> Config {
         let found = self.graph_origin();
-        // One that can't be read may have meant this machine.
+        // An address that can't be read may have meant this machine.
         let may_be_local = found.as_ref().is_none_or(graph::Origin::is_loopback);
         let origin = found.unwrap_or_else(graph::Origin::microsoft);
         let identity = Identity {
@@ -129,7 +129,7 @@ impl Loader {
         self.settings.get(key).cloned()
     }
 
-    /// Where Graph is; `None` where what is written is no place.
+    /// The address of Graph; `None` if the text is no address.
     fn graph_origin(&mut self) -> Option<graph::Origin> {
         let (text, at) = self
             .value(&key::GRAPH_URL)
@@ -138,7 +138,7 @@ impl Loader {
         parsed.map_err(|error| self.error(&at, format!("`graph.url` {}", error.problem), error.fix)).ok()
     }
 
-    /// Whether something that stands there has been found wrong already.
+    /// Whether a mistake was already found at this place.
     pub(super) fn has_error_at(&self, at: &Origin) -> bool {
         self.errors.iter().any(|error| error.origin == *at)
     }
@@ -217,7 +217,7 @@ impl Loader {
         parsed
     }
 
-    /// One of the words that a key takes. Where it is none, the one that was probably meant is asked for.
+    /// Reads one of the words that a key takes. For another word the hint names the one that was probably meant.
     pub(super) fn word(&mut self, key: &'static Key, fix: &str) -> &'static str {
         let Takes::OneOf(known) = key.takes else { unreachable!("{} is a word", key.name) };
         let Some((text, at)) = self.value(key) else { return key.default };
@@ -242,7 +242,7 @@ impl Loader {
         self.number_or(key, |min, max| format!("write a whole number from {min} to {max}"))
     }
 
-    /// The same where what is to be written is said in other words.
+    /// Reads a number, with another text for the fix.
     fn number_or(&mut self, key: &'static Key, fix: impl FnOnce(u32, u32) -> String) -> u32 {
         let Takes::Number { min, max } = key.takes else { unreachable!("{} is a number", key.name) };
         let default = key.default.parse().unwrap_or(min);
@@ -256,7 +256,7 @@ impl Loader {
         }
     }
 
-    /// Zero is no limit.
+    /// Reads a limit; zero means none.
     fn limit(&mut self, key: &'static Key) -> Option<u32> {
         Some(self.number(key)).filter(|limit| *limit > 0)
     }
@@ -280,7 +280,7 @@ impl Loader {
         }
     }
 
-    /// A poll interval; below a second only for a Graph on this machine.
+    /// Reads a poll interval; less than a second only for a Graph on this machine.
     fn poll_interval(&mut self, key: &'static Key, graph_is_local: bool) -> Duration {
         let interval = self.duration(key);
         if interval < POLL_INTERVAL_REMOTE_MIN && !graph_is_local {
@@ -438,7 +438,7 @@ impl Loader {
 
 const GUID_FIX: &str = "write it like 00000000-0000-0000-0000-000000000000";
 
-/// `tenant/object` or `mail@host`.
+/// Reads an entry of the allowlist: `tenant/object` or `mail@host`.
 fn allow_from_word(word: &str) -> file::AllowText {
     if let Some((tenant, object)) = word.split_once('/') {
         file::AllowText {
@@ -453,12 +453,12 @@ fn allow_from_word(word: &str) -> file::AllowText {
     }
 }
 
-/// Asks whether the nearest of the known words was meant, in front of what can be written.
+/// A hint with the nearest of the known words, to put before the fix.
 pub(super) fn meant(word: &str, known: &[&str]) -> String {
     nearest(word, known).map(|close| format!("did you mean {close}? ")).unwrap_or_default()
 }
 
-/// What stands between commas.
+/// The words between commas.
 fn words(text: &str) -> BTreeSet<String> {
     text.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }

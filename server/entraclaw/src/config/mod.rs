@@ -1,5 +1,5 @@
-//! What the user decided: one typed [`Config`] out of flags, environment and file, in that order of strength.
-//! It must never read anything itself: text comes in, values or explained errors go out.
+//! The user's decisions: one typed [`Config`] from flags, environment and file, in that order of strength.
+//! It must never read anything itself: text comes in, values or explained mistakes go out.
 
 mod auth;
 mod bot;
@@ -25,15 +25,15 @@ pub use entraclaw_microsoft::entra::{Auth, Delegated, SignIn};
 use entraclaw_microsoft::{bot as bot_source, graph, mail, teams};
 pub use entraclaw_seams::secret::Secret;
 
-/// The most entries of the allowlist.
+/// Most entries of the allowlist.
 pub const ALLOW_ENTRIES_MAX: usize = 1_000;
-/// The shortest poll interval against a Graph that is not on this machine.
+/// Shortest poll interval for a Graph that is not on this machine.
 pub const POLL_INTERVAL_REMOTE_MIN: Duration = Duration::from_secs(1);
 
-/// Everything that can be decided from outside.
+/// The whole configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
-    /// `[auth]`: how.
+    /// `[auth]`: the way to sign in.
     pub auth: Auth,
     /// `[bot]`
     pub bot: bot_source::Settings,
@@ -41,7 +41,7 @@ pub struct Config {
     pub wake_ups: WakeUpSettings,
     /// `[gate]`
     pub gate: Gate,
-    /// `[auth]`: where.
+    /// `[auth]`: the place of the sign-in.
     pub sign_in: SignIn,
     /// `[graph]`
     pub graph: Graph,
@@ -59,9 +59,9 @@ pub struct Config {
     pub retention: Retention,
     /// `[teams]`
     pub teams: teams::Settings,
-    /// `tools.sets`: which tools the model gets.
+    /// `tools.sets`: the tools that the model gets.
     pub tools: BTreeSet<ToolSet>,
-    /// `wake.whole_text`: whose messages go whole through a wake-up.
+    /// `wake.whole_text`: the senders whose messages go whole through a wake-up.
     pub whole_text: WholeText,
     /// `[[allow]]`
     pub allow: Vec<Allow>,
@@ -74,92 +74,92 @@ impl Default for Config {
     }
 }
 
-/// What is offered to hosts beside the tools.
+/// Offers to hosts beside the tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Mcp {
     /// Whether the draft of MCP Events is offered.
     pub events: bool,
 }
 
-/// Who may speak, beside the allowlist and the policy.
+/// The people who may speak, beside the allowlist and the policy.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Gate {
-    /// Whether the sponsors of the agent identity may speak; Graph is asked who they are.
+    /// Whether the sponsors of the agent identity may speak, whom Graph names.
     pub sponsors: bool,
-    /// Whether a stranger who writes in a 1:1 chat is told a code for `entraclaw pair`.
+    /// Whether a stranger who writes in a 1:1 chat gets a code for `entraclaw pair`.
     pub pairing: bool,
     /// Whether the host's permission requests are sent to the operator's 1:1 chat.
     pub permission_relay: bool,
-    /// Who answers them, as tenant and object id; without it the first allowed person with a known 1:1 chat.
+    /// The person who answers them, as tenant and object id; without it the first allowed person with a known 1:1 chat.
     pub operator: Option<(Guid, Guid)>,
 }
 
-/// Where Graph is.
+/// The address of Graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Graph {
-    /// Root without a version.
+    /// The root, without a version.
     pub origin: graph::Origin,
     /// How long one request may take.
     pub request_timeout: Duration,
 }
 
-/// Who the agent is, where that can't be read from its token.
+/// The identity of the agent, if it can't be read from its token.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Identity {
     /// The agent's own tenant; senders without a tenant id belong to it.
     pub tenant_id: Option<Guid>,
-    /// The agent's own object id; its messages are not news.
+    /// The agent's own object id; its own messages are not delivered.
     pub object_id: Option<Guid>,
-    /// The object id of the agent identity, which the agent's user belongs to; its sponsors are asked for by it.
+    /// The object id of the agent identity, which the agent's user belongs to and which its sponsors are asked for by.
     pub agent_id: Option<Guid>,
 }
 
-/// Who reads the inbox.
+/// The reader of the inbox.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Inbox {
     /// The consumer's name; without it the host's name decides.
     pub consumer: Option<ConsumerName>,
 }
 
-/// What is logged, and where beside stderr.
+/// The level of the log, and its places beside stderr.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Log {
     /// `off`, `error`, `warn`, `info`, `debug` or `trace`.
     pub level: String,
     /// Whether `log/entraclaw.log` in the home folder is written.
     pub file: bool,
-    /// A file that has grown to so many megabytes is put aside and a new one begun.
+    /// Megabytes after which the log file is renamed and a new one begun.
     pub file_mb: u32,
-    /// Files kept, the current one among them.
+    /// Log files that are kept, the current one included.
     pub files: u32,
 }
 
-/// Somebody who may speak to the agent.
+/// A person who may write to the agent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Allow {
     /// The person's home tenant.
     pub tenant_id: Option<Guid>,
     /// The person's object id there.
     pub object_id: Option<Guid>,
-    /// The person's mail address, lower case.
+    /// The person's mail address, in lower case.
     pub mail: Option<String>,
-    /// For the reader of the file only; never an identity.
+    /// A name for readers of the file; never an identity.
     pub name: Option<String>,
 }
 
-/// Text from outside, not yet understood.
+/// The texts from outside, before they are read.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
-    /// Values of flags, with the flag's name.
+    /// The values of flags, with the flag's name.
     pub flags: Vec<(&'static Key, &'static str, String)>,
     /// The whole environment, or the part that starts with `ENTRACLAW_` or `ENTRABOT_`.
     pub environment: BTreeMap<String, String>,
-    /// Name and text of the configuration file.
+    /// The name and text of the configuration file.
     pub file: Option<(String, String)>,
 }
 
 impl Config {
-    /// Merges and checks; every mistake is reported, not only the first.
+    /// Merges and checks all sources. Reports every mistake, not only the first.
     pub fn load(sources: &Sources) -> Result<Self, ConfigErrors> {
         load::load(sources)
     }

@@ -1,4 +1,4 @@
-//! Tables of configurations, good and bad, with the exact words that a user reads.
+//! Tables of valid and wrong configurations, with the exact words that a user reads.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,7 +23,7 @@ fn from_environment(pairs: &[(&str, &str)]) -> Sources {
 }
 
 #[test]
-fn nothing_said_gives_the_defaults() {
+fn an_empty_configuration_has_the_defaults() {
     let config = Config::load(&Sources::default()).unwrap();
     assert_eq!(config.teams.poll_interval, Duration::from_secs(5));
     assert_eq!(config.teams.page_size, 50);
@@ -33,7 +33,7 @@ fn nothing_said_gives_the_defaults() {
 }
 
 #[test]
-fn a_whole_file_is_understood() {
+fn a_file_with_every_table_is_understood() {
     let config = Config::load(&from_file(&format!(
         r#"
         [auth]
@@ -100,7 +100,7 @@ fn the_variable_replaces_the_allowlist_of_the_file() {
     let mut sources = from_environment(&[("ENTRACLAW_ALLOW", &list)]);
     sources.file = Some(("config.toml".to_owned(), "[[allow]]\nmail = \"carol@contoso.com\"".to_owned()));
     let allow = Config::load(&sources).unwrap().allow;
-    assert_eq!(allow.len(), 2, "the same person twice is once");
+    assert_eq!(allow.len(), 2, "a repeated person counts once");
     assert_eq!(allow[0].object_id.as_ref().unwrap().as_str(), ALICE);
     assert_eq!(allow[1].mail.as_deref(), Some("bob@contoso.com"));
 }
@@ -321,7 +321,7 @@ fn a_bad_environment_names_the_variable(#[case] pairs: &[(&str, &str)], #[case] 
 }
 
 #[test]
-fn the_peers_names_are_understood() {
+fn the_python_servers_names_are_understood() {
     let names = [
         ("ENTRACLAW_AUTH", "agent-user"),
         ("ENTRABOT_TENANT_ID", TENANT),
@@ -346,7 +346,7 @@ fn the_peers_names_are_understood() {
 }
 
 #[test]
-fn an_account_that_a_person_signs_in_always_asks_to_stay_signed_in() {
+fn a_persons_sign_in_always_asks_for_offline_access() {
     let mut names = vec![
         ("ENTRACLAW_AUTH", "device-code"),
         ("ENTRACLAW_TENANT_ID", TENANT),
@@ -363,7 +363,7 @@ fn an_account_that_a_person_signs_in_always_asks_to_stay_signed_in() {
 }
 
 #[test]
-fn an_empty_variable_is_none() {
+fn an_empty_variable_is_ignored() {
     let config = Config::load(&from_environment(&[
         ("ENTRACLAW_GRAPH_URL", ""),
         ("ENTRACLAW_AUTH", " "),
@@ -374,7 +374,7 @@ fn an_empty_variable_is_none() {
 }
 
 #[test]
-fn zero_is_no_limit() {
+fn zero_means_no_limit() {
     let retention =
         Config::load(&from_file("[retention]\njournal_days = 0\njournal_mb = 7")).unwrap().retention;
     assert_eq!((retention.journal.days, retention.journal.bytes()), (None, Some(7_000_000)));
@@ -382,12 +382,12 @@ fn zero_is_no_limit() {
 }
 
 #[test]
-fn every_mistake_is_told_at_once() {
+fn every_mistake_is_reported_at_once() {
     let errors = Config::load(&from_file("[teams]\nx = 1\n[graph]\nurl = \"no\"")).unwrap_err();
     assert_eq!(errors.0.len(), 2);
 }
 
-/// Everything that a way to sign in wants, so that each setting is looked at.
+/// All settings that a way to sign in requires, so that each setting is read.
 const COMPLETE: &[(&str, &str)] = &[
     ("ENTRACLAW_ACCESS_TOKEN", "token"),
     ("ENTRACLAW_AUTH_MODE", "agent-user"),
@@ -406,7 +406,7 @@ fn with(base: &[(&str, &str)], settings: &[(String, String)]) -> Result<Config, 
 }
 
 #[test]
-fn the_defaults_of_the_key_table_are_those_of_the_loader() {
+fn the_key_table_has_the_defaults_of_the_loader() {
     let stated: Vec<_> = key::ALL
         .iter()
         .filter(|key| !key.default.is_empty())
@@ -419,8 +419,8 @@ fn the_defaults_of_the_key_table_are_those_of_the_loader() {
 }
 
 #[test]
-fn what_the_key_table_says_a_setting_takes_is_what_the_loader_takes() {
-    // Some settings are read by one way to sign in only.
+fn the_loader_takes_exactly_the_values_of_the_key_table() {
+    // Some settings are read only by one way to sign in.
     let local = |mode| {
         [COMPLETE, &[("ENTRACLAW_GRAPH_URL", "http://127.0.0.1:9"), ("ENTRACLAW_AUTH_MODE", mode)]].concat()
     };

@@ -1,5 +1,6 @@
-//! The `[wake]` table: which wake-ups of hosts may be used, and how often.
-//! It must never switch a wake-up on by itself that wants a flag or a setting of the host, nor take a password from the file.
+//! The `[wake]` table: the wake-ups of hosts that may be used, and how often.
+//! It must never switch on by default a wake-up that needs a flag or a setting of the host, nor read a password from the
+//! file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -36,7 +37,7 @@ impl Loader {
         let usual = || key::WAKE_CODEX_COMMAND.default.to_owned();
         let Some((text, at)) = self.value(&key::WAKE_CODEX_COMMAND) else { return usual() };
         let program = text.trim();
-        // A relative path would name another program in every folder that the host is started in.
+        // A relative path would name another program in each working folder of the host.
         let is_a_place = program.contains(['/', '\\']);
         if is_usable(program) && (!is_a_place || Path::new(program).is_absolute()) {
             return program.to_owned();
@@ -77,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn every_wake_up_but_those_of_the_hosts_own_sockets_is_off_until_it_is_named() {
+    fn only_wake_ups_by_a_hosts_own_socket_are_on_by_default() {
         let wake_ups = Config::default().wake_ups;
         assert!(wake_ups.qwen_peer && wake_ups.waking_hook);
         assert!(

@@ -1,5 +1,5 @@
-//! The checks: one pure function each, over the facts.
-//! A check that can't know must say so, never guess that all is well.
+//! The checks of the doctor: one pure function each, over the facts.
+//! A check without facts must report that, and must never guess that all is well.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -14,32 +14,33 @@ use entraclaw_inbox::journal::LOST_FILE;
 use entraclaw_microsoft::entra::{MAKE_A_NEW_ONE, day};
 use entraclaw_work::JOBS_MAX;
 
-/// A disk with less room than this is nearly full.
+/// A disk with less free space than this is nearly full.
 const FREE_BYTES_WARN: u64 = 500_000_000;
-/// A disk with less than this takes no more messages soon.
+/// A disk with less free space than this can't store messages for long.
 const FREE_BYTES_FAIL: u64 = 20_000_000;
-/// Beyond this, sign-in servers refuse what we sign, and tokens look expired or not yet valid.
+/// With a clock that is off by this, sign-in servers refuse our signatures, and tokens look expired or not yet valid.
 const SKEW_FAIL: SignedDuration = SignedDuration::from_mins(5);
+/// A clock that is off by this gets a warning.
 const SKEW_WARN: SignedDuration = SignedDuration::from_secs(30);
-/// A token that ends sooner is worth a word.
+/// A token that ends sooner gets a warning.
 const EXPIRY_WARN: SignedDuration = SignedDuration::from_mins(10);
-/// A certificate that ends sooner is worth a word: somebody else may have to add the next one.
+/// A certificate that ends sooner gets a warning, as an administrator may have to add the next one.
 const CERTIFICATE_WARN: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// So many jobs are worth a word.
+/// So many jobs get a warning.
 const JOBS_WARN: u64 = JOBS_MAX as u64 / 10 * 9;
-/// A leader that has not asked for so long hangs.
+/// A leader that has asked nothing for so long hangs.
 const LEADER_SILENT: Duration = Duration::from_secs(120);
-/// Graph's application id, which stands in tokens in place of its address.
+/// Graph's application id, which tokens may have instead of its address.
 const GRAPH_APP_ID: &str = "00000003-0000-0000-c000-000000000000";
 
-/// What Teams needs: for what, and scopes of which one is enough.
+/// What Teams needs: each purpose with scopes, of which one is enough.
 const TEAMS_NEEDS: [(&str, &[&str]); 3] = [
     ("reading chats", &["Chat.Read", "Chat.ReadWrite"]),
     ("sending messages", &["ChatMessage.Send", "Chat.ReadWrite"]),
     ("knowing who the agent is", &["User.Read", "User.ReadWrite", "User.ReadBasic.All", "User.Read.All"]),
 ];
 
-/// The same for mail.
+/// What mail needs, in the same form.
 const MAIL_NEEDS: [(&str, &[&str]); 2] =
     [("reading the inbox", &["Mail.Read", "Mail.ReadWrite"]), ("sending mail", &["Mail.Send"])];
 
@@ -69,7 +70,7 @@ pub fn examine(facts: &Facts) -> Diagnosis {
     Diagnosis { v: 1, at: facts.now.to_string(), level, checks }
 }
 
-/// Jobs, where there are any.
+/// Checks the jobs, if there are any.
 fn work(facts: &Facts) -> Vec<Check> {
     let Some(work) = &facts.report.work else { return Vec::new() };
     let mut checks = Vec::new();
@@ -112,7 +113,7 @@ fn fail(name: &str, found: impl Into<String>, fix: impl Into<String>) -> Check {
     Check { name: name.to_owned(), level: Level::Fail, found: found.into(), fix: Some(fix.into()) }
 }
 
-/// Our messages end in `; the fix`.
+/// A failure from a message of ours, which ends in `; the fix`.
 fn fail_with_fix(name: &str, message: &str) -> Check {
     match message.split_once("; ") {
         Some((found, fix)) => fail(name, found, fix),
@@ -142,7 +143,7 @@ fn modes(facts: &Facts) -> Vec<Check> {
         return Vec::new();
     }
     if open.is_empty() {
-        return vec![ok("modes", "nobody else can read the home folder")];
+        return vec![ok("modes", "no other user can read the home folder")];
     }
     let fix = format!("run `chmod -R go= {}`", facts.home.path);
     vec![warn("modes", format!("others may read or write {}", open.join(", ")), fix)]
@@ -190,12 +191,12 @@ fn people(facts: &Facts) -> Vec<Check> {
         0 if config.sponsors => ok("people", "the sponsors of the agent identity may write to the agent"),
         0 if config.pairing => warn(
             "people",
-            "nobody may write to the agent yet; who does is told a code",
-            "let somebody write to the agent, then run `entraclaw pair CODE`; or run `entraclaw allow`",
+            "no person may write to the agent yet; a stranger who writes gets a code",
+            "have the person write to the agent, then run `entraclaw pair CODE`; or run `entraclaw allow`",
         ),
         0 => warn(
             "people",
-            "nobody may write to the agent, so nothing arrives",
+            "no person may write to the agent, so nothing arrives",
             "run `entraclaw allow TENANT_ID/OBJECT_ID`, or add [[allow]] to config.toml",
         ),
         count => ok("people", format!("{count} may write to the agent")),
@@ -212,7 +213,7 @@ fn people(facts: &Facts) -> Vec<Check> {
     } else {
         ok("sources", on.join(" and "))
     };
-    // A session that runs has its secrets from its host, which this command can't see.
+    // A running session has its secrets from its host, which this command can't see.
     let runs = facts.report.leader.is_some();
     let bot = config.bot_trouble.as_ref().map(|trouble| {
         let check = fail_with_fix("bot", trouble);
@@ -221,7 +222,7 @@ fn people(facts: &Facts) -> Vec<Check> {
     [Some(people), policy, aside, Some(sources), bot].into_iter().flatten().collect()
 }
 
-/// The certificate that an agent user signs in with.
+/// Checks the certificate that an agent user signs in with.
 fn key(facts: &Facts) -> Vec<Check> {
     let Some(certificate) = &facts.certificate else { return Vec::new() };
     let place = &certificate.place;
@@ -235,8 +236,7 @@ fn key(facts: &Facts) -> Vec<Check> {
     let left = validity.until.duration_since(facts.now);
     let until = day(validity.until);
     vec![if left <= CERTIFICATE_WARN {
-        let days = left.as_hours() / 24;
-        let days = if days == 1 { "1 day".to_owned() } else { format!("{days} days") };
+        let days = counted(u64::try_from(left.as_hours() / 24).unwrap_or_default(), "day");
         warn("key", format!("the certificate in {place} ends on {until}, in {days}"), MAKE_A_NEW_ONE)
     } else {
         ok("key", format!("the certificate in {place} is good until {until}"))
@@ -245,7 +245,7 @@ fn key(facts: &Facts) -> Vec<Check> {
 
 fn sign_in(facts: &Facts) -> Vec<Check> {
     if !facts.config.mistakes.is_empty() {
-        // Nothing was tried with a configuration that is not understood.
+        // Nothing was tried with a wrong configuration.
         return Vec::new();
     }
     match &facts.sign_in {
@@ -279,7 +279,7 @@ fn token_checks(facts: &Facts, token: &TokenFacts) -> Vec<Check> {
     let mut checks = vec![match token.expires_at {
         None => ok("sign-in", "there is a token that does not say when it ends"),
         Some(at) => {
-            // By Graph's clock, for ours may be the one that is wrong.
+            // This uses Graph's clock, as ours may be wrong.
             let skew = facts.graph.as_ref().and_then(|graph| graph.skew).unwrap_or_default();
             let left = at.duration_since(facts.now) - skew;
             if left <= SignedDuration::ZERO {
@@ -401,7 +401,7 @@ fn clock(facts: &Facts) -> Vec<Check> {
     }]
 }
 
-/// A wake-up is one way more: without it messages come by the others.
+/// Checks the wake-ups. A missing one is only a warning, as messages come by the other carriers.
 fn wake_ups(facts: &Facts) -> Vec<Check> {
     let mut checks: Vec<Check> = facts
         .wake_ups
@@ -423,7 +423,7 @@ fn wake_ups(facts: &Facts) -> Vec<Check> {
     checks
 }
 
-/// What a person has to know before they leave the machine alone; nothing is broken.
+/// Warns of what stops a host while no person is at the machine.
 fn unattended(facts: &Facts) -> Vec<Check> {
     let split = |trouble: &String| match trouble.split_once("; ") {
         Some((found, fix)) => warn("unattended", found, fix),
@@ -466,7 +466,7 @@ fn leader(facts: &Facts) -> Vec<Check> {
     }]
 }
 
-/// What the sessions themselves say is wrong.
+/// Reports the problems that the sessions have written down.
 fn sessions(facts: &Facts) -> Vec<Check> {
     let idle = facts.report.sessions.iter().filter_map(judge::idle);
     let reading = judge::reading(&facts.report, facts.now);

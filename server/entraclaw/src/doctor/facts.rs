@@ -1,5 +1,5 @@
-//! What the doctor looks at. Plain data: whoever gathers it decides nothing.
-//! It must never hold a token, only what its claims say.
+//! The facts that the doctor judges: plain data, gathered without a decision.
+//! They must never contain a token, only its claims.
 
 use std::collections::BTreeSet;
 
@@ -8,39 +8,39 @@ use jiff::{SignedDuration, Timestamp};
 use crate::status::Report;
 use entraclaw_microsoft::entra::Validity;
 
-/// Everything that was gathered.
+/// All gathered facts.
 #[derive(Debug, Clone, Default)]
 pub struct Facts {
-    /// This machine's time.
+    /// The time of this machine.
     pub now: Timestamp,
     /// The home folder.
     pub home: HomeFacts,
     /// The configuration.
     pub config: ConfigFacts,
-    /// How the sign-in went.
+    /// The outcome of the sign-in.
     pub sign_in: SignIn,
-    /// The certificate that an agent user signs in with, where it can be had.
+    /// The certificate that an agent user signs in with, if it can be read.
     pub certificate: Option<CertificateFacts>,
-    /// What Graph said; `None` when there was no token to ask with.
+    /// The answers of Graph; `None` if there was no token to ask with.
     pub graph: Option<GraphFacts>,
-    /// The hosts' wake-ups that are on, by name, and whether they are there.
+    /// The hosts' wake-ups that are on, by name, and whether they can be used.
     pub wake_ups: Vec<(&'static str, Answered)>,
-    /// What stops the hosts that were set up while nobody is at the keyboard, each with the fix.
+    /// What stops the hosts that were set up while no person is at the keyboard, each with the fix.
     pub unattended: Vec<String>,
-    /// What `entraclaw status` says.
+    /// The report of `entraclaw status`.
     pub report: Report,
 }
 
 /// The home folder.
 #[derive(Debug, Clone, Default)]
 pub struct HomeFacts {
-    /// Where it is.
+    /// The path of the folder.
     pub path: String,
     /// Why it can't be used, with the fix.
     pub trouble: Option<String>,
-    /// Whether it is there.
+    /// Whether it exists.
     pub exists: bool,
-    /// Why it can't be written.
+    /// Why it can't be written, if so.
     pub read_only: Option<String>,
     /// Folders in it that can't be used, each with the fix.
     pub folders: Vec<String>,
@@ -55,13 +55,13 @@ pub struct HomeFacts {
 pub struct ConfigFacts {
     /// Whether there is a file.
     pub has_file: bool,
-    /// Mistakes, each with the fix.
+    /// The mistakes in it, each with the fix.
     pub mistakes: Vec<String>,
-    /// People who may speak, by configuration and policy.
+    /// The number of people who may write, by configuration and policy.
     pub allowed_people: usize,
-    /// Whether the sponsors of the agent identity may speak too; who they are is asked of Graph by a session.
+    /// Whether the sponsors of the agent identity may write too, whom a session asks Graph for.
     pub sponsors: bool,
-    /// Whether strangers are told a code to be let in by.
+    /// Whether strangers get a pairing code.
     pub pairing: bool,
     /// Why the policy file is not used.
     pub policy_trouble: Option<String>,
@@ -73,62 +73,62 @@ pub struct ConfigFacts {
     pub mail: bool,
     /// Whether the bot endpoint listens.
     pub bot: bool,
-    /// What it lacks, with the fix.
+    /// What the bot lacks, with the fix.
     pub bot_trouble: Option<String>,
-    /// `auth.mode`.
+    /// The value of `auth.mode`.
     pub auth: &'static str,
     /// The agent's tenant, as configured.
     pub tenant_id: Option<String>,
     /// The agent's own object id, as configured.
     pub object_id: Option<String>,
-    /// Host and port of Graph.
+    /// The host and port of Graph.
     pub graph_authority: String,
-    /// Whether that is on this machine.
+    /// Whether Graph is on this machine.
     pub graph_is_local: bool,
 }
 
-/// How the sign-in went.
+/// The outcome of the sign-in.
 #[derive(Debug, Clone, Default)]
 pub enum SignIn {
-    /// None is configured.
+    /// No sign-in is configured.
     #[default]
     None,
-    /// It gave no token; the problem and the fix.
+    /// It gave no token.
     Failed {
-        /// What is wrong.
+        /// The problem.
         problem: String,
-        /// What helps.
+        /// The fix.
         fix: String,
     },
-    /// It gave one.
+    /// It gave a token.
     Token(TokenFacts),
 }
 
-/// A certificate.
+/// The dates of a certificate.
 #[derive(Debug, Clone, Default)]
 pub struct CertificateFacts {
-    /// Where it is kept.
+    /// The place where it is kept.
     pub place: String,
-    /// Its dates; `None` where they can't be read.
+    /// Its dates; `None` if they can't be read.
     pub validity: Option<Validity>,
 }
 
-/// What a token says about itself; everything may be missing, for tokens are opaque to clients.
+/// The claims of a token. Each may be missing, as tokens are opaque to clients.
 #[derive(Debug, Clone, Default)]
 pub struct TokenFacts {
-    /// Its tenant.
+    /// The tenant.
     pub tenant_id: Option<String>,
-    /// For whom it is.
+    /// The audience that the token is for.
     pub audience: Option<String>,
     /// When it ends.
     pub expires_at: Option<Timestamp>,
-    /// What a person's token allows.
+    /// The scopes of a person's token.
     pub scopes: Option<BTreeSet<String>>,
-    /// It stands for a program and not for a person.
+    /// Whether it is a token of a program and not of a person.
     pub is_application: bool,
 }
 
-/// What Graph said.
+/// The answers of Graph.
 #[derive(Debug, Clone, Default)]
 pub struct GraphFacts {
     /// `GET /me`: the object id.
@@ -137,20 +137,20 @@ pub struct GraphFacts {
     pub chats: Option<Answered>,
     /// Whether the inbox can be read; `None` when it was not asked.
     pub mail: Option<Answered>,
-    /// How far Graph's clock is ahead of ours.
+    /// How far Graph's clock is ahead of this machine's.
     pub skew: Option<SignedDuration>,
 }
 
-/// One answer.
+/// The answer to one question.
 #[derive(Debug, Clone)]
 pub enum Answered {
-    /// What it said, in short.
+    /// Success, with the answer in a few words.
     Yes(String),
-    /// What went wrong, and what helps.
+    /// Failure.
     No {
-        /// In one line.
+        /// The problem in one line.
         error: String,
-        /// What helps.
+        /// The fix.
         fix: String,
     },
 }

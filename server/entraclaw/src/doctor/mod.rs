@@ -1,6 +1,6 @@
-//! `entraclaw doctor`: facts are gathered by the command, judged here by small pure functions, each with the fix.
+//! Judges the facts that `entraclaw doctor` gathers, in small pure functions, and gives each finding a fix.
 //!
-//! It must never read anything itself, so that every broken state is a table in a test; and never hold a token.
+//! It must never read anything itself, so that every broken state is a row in a test; and never hold a token.
 
 mod checks;
 mod facts;
@@ -12,15 +12,15 @@ use serde::{Deserialize, Serialize};
 pub use checks::examine;
 pub use facts::{Answered, CertificateFacts, ConfigFacts, Facts, GraphFacts, HomeFacts, SignIn, TokenFacts};
 
-/// How bad a finding is.
+/// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
-    /// As it should be.
+    /// Nothing to do.
     Ok,
-    /// Works, but look at it.
+    /// It works, but needs a look.
     Warn,
-    /// Keeps messages from coming or going.
+    /// It keeps messages from coming or going.
     Fail,
 }
 
@@ -28,28 +28,28 @@ pub enum Level {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Check {
-    /// What was looked at.
+    /// The name of the check.
     pub name: String,
-    /// How bad it is.
+    /// The severity.
     pub level: Level,
-    /// What was found.
+    /// The finding.
     pub found: String,
-    /// What to do about it; absent when nothing is to be done.
+    /// The fix; absent if there is nothing to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fix: Option<String>,
 }
 
-/// What `entraclaw doctor --json` prints.
+/// The document that `entraclaw doctor --json` prints.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Diagnosis {
-    /// Version of this shape; 1.
+    /// The version of this format: 1.
     pub v: u32,
-    /// When it was looked, RFC 3339, UTC.
+    /// The time of the checks, RFC 3339, UTC.
     pub at: String,
-    /// The worst level of all checks.
+    /// The highest severity of all checks.
     pub level: Level,
-    /// In the order in which they depend on each other.
+    /// The checks, in the order in which they depend on each other.
     pub checks: Vec<Check>,
 }
 

@@ -1,5 +1,5 @@
 //! A diagnosis as lines for a terminal.
-//! It must never let a control character of somebody else's text through.
+//! It must never print a control character of foreign text.
 
 use std::fmt::Write as _;
 
@@ -8,10 +8,10 @@ use anstyle::{AnsiColor, Style};
 use super::{Diagnosis, Level};
 use entraclaw_sanitize::clean_line;
 
-/// Columns of the names.
+/// The columns of the names.
 const NAME_COLUMNS: usize = 8;
 
-/// The whole diagnosis.
+/// The whole diagnosis as text.
 pub fn human(diagnosis: &Diagnosis) -> String {
     let mut out = String::new();
     for check in &diagnosis.checks {

@@ -1,4 +1,4 @@
-//! Every broken state as a table: what is said, and what it tells to do.
+//! Every broken state as a row of a table, with its finding and its fix.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ fn now() -> Timestamp {
     "2026-11-21T12:00:00Z".parse().unwrap()
 }
 
-/// A machine on which all is well.
+/// The facts of a machine without problems.
 fn well() -> Facts {
     let scopes = ["Chat.Read", "ChatMessage.Send", "User.Read"].map(str::to_owned);
     Facts {
@@ -78,7 +78,7 @@ fn no(error: &str, fix: &str) -> Answered {
 }
 
 #[test]
-fn where_all_is_well_nothing_is_to_be_done() {
+fn a_machine_without_problems_needs_nothing() {
     let diagnosis = examine(&well());
     assert_eq!(diagnosis.level, Level::Ok, "{diagnosis:#?}");
     assert!(diagnosis.checks.iter().all(|check| check.fix.is_none()));
@@ -122,13 +122,13 @@ fn where_all_is_well_nothing_is_to_be_done() {
     |f: &mut Facts| f.config.mistakes = vec!["config.toml, line 2: unknown key `teams.x`; did you mean `teams.y`?".to_owned()],
     Level::Fail, "config", "line 2: unknown key `teams.x`", "did you mean `teams.y`?")]
 #[case::no_config(|f: &mut Facts| f.config.has_file = false, Level::Warn, "config", "no config.toml", "entraclaw import")]
-#[case::nobody(|f: &mut Facts| f.config.allowed_people = 0, Level::Warn, "people", "nobody may write", "[[allow]]")]
+#[case::nobody(|f: &mut Facts| f.config.allowed_people = 0, Level::Warn, "people", "no person may write", "[[allow]]")]
 #[case::signed_in_elsewhere(
     |f: &mut Facts| { lead(f, 3); f.sign_in = SignIn::None; },
     Level::Warn, "sign-in", "the session that leads has its own", "environment of its host")]
 #[case::nobody_yet(
     |f: &mut Facts| { f.config.allowed_people = 0; f.config.pairing = true; },
-    Level::Warn, "people", "is told a code", "entraclaw pair")]
+    Level::Warn, "people", "gets a code", "entraclaw pair")]
 #[case::broken_policy(
     |f: &mut Facts| f.config.policy_trouble = Some("policy.json is broken (EOF), so nobody is let in by it; repair it".to_owned()),
     Level::Fail, "policy", "broken (EOF)", "repair it")]
@@ -261,7 +261,7 @@ fn lead(facts: &mut Facts, ago_s: i64) {
 }
 
 #[test]
-fn another_leader_is_no_illness() {
+fn another_leader_is_no_problem() {
     let mut facts = well();
     lead(&mut facts, 3);
     let diagnosis = examine(&facts);
@@ -270,7 +270,7 @@ fn another_leader_is_no_illness() {
 }
 
 #[test]
-fn sponsors_whom_nobody_knows_are_told_with_the_fix() {
+fn unknown_sponsors_are_reported_with_the_fix() {
     let mut facts = well();
     lead(&mut facts, 3);
     let trouble =
@@ -283,14 +283,14 @@ fn sponsors_whom_nobody_knows_are_told_with_the_fix() {
 }
 
 #[test]
-fn a_token_that_says_nothing_is_taken_as_it_is() {
+fn a_token_without_claims_is_accepted() {
     let mut facts = well();
     facts.sign_in = SignIn::Token(TokenFacts::default());
     assert_eq!(examine(&facts).level, Level::Ok);
 }
 
 #[test]
-fn nothing_of_others_drives_the_terminal() {
+fn foreign_text_can_t_control_the_terminal() {
     let mut facts = well();
     facts.graph.as_mut().unwrap().me = no("graph answered \u{1b}[2J403\nmore", "x\u{202e}");
     let shown = show::human(&examine(&facts));
@@ -300,7 +300,7 @@ fn nothing_of_others_drives_the_terminal() {
 }
 
 #[test]
-fn a_wake_up_that_is_shut_is_told_with_what_opens_it() {
+fn a_failing_wake_up_is_reported_with_the_fix() {
     let mut facts = well();
     facts.wake_ups =
         vec![("opencode port", no("nobody is at 127.0.0.1:4096", "start the host with that port"))];
@@ -322,7 +322,7 @@ fn a_wake_up_that_is_shut_is_told_with_what_opens_it() {
 }
 
 #[test]
-fn what_stops_a_host_without_a_person_is_said_and_is_no_fault() {
+fn what_stops_an_unattended_host_is_a_warning() {
     let mut facts = well();
     facts.unattended =
         vec!["the first answer of Codex CLI stops at a dialog; add --allow-answers to its setup".to_owned()];

@@ -1,10 +1,10 @@
-//! `NAME=value` lines as shells and dotenv libraries read them.
-//! It must never expand anything: a value is what stands there.
+//! Reads `NAME=value` lines as shells and dotenv libraries do.
+//! It must never expand anything in a value.
 
-/// Lines read at most.
+/// Most lines that are read.
 const LINES_MAX: usize = 4_096;
 
-/// Lines from 1, names and values in order; what is no assignment is passed over.
+/// The line numbers from 1, names and values in order. Lines without an assignment are skipped.
 pub(super) fn parse(text: &str) -> Vec<(usize, String, String)> {
     let lines = text.lines().take(LINES_MAX).zip(1..);
     lines.filter_map(|(line, at)| assignment(line).map(|(name, value)| (at, name, value))).collect()

@@ -1,6 +1,6 @@
-//! Taking over from the Python server of the same name: its settings, and how far it had read.
+//! Takes over the settings and positions of the Python server of the same name.
 //!
-//! Pure: files in as text, a plan out. It must never take a secret, nor anything that this home has already.
+//! It is pure: texts of files come in, a plan goes out. It must never take a secret, nor anything that this home has.
 
 mod env_file;
 mod plan;

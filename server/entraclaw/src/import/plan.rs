@@ -1,5 +1,5 @@
-//! What an import would do: which settings and positions it takes, which it leaves, and why.
-//! It must never show the value of anything that may be a secret.
+//! Plans an import: the settings and positions that it takes over, those that it leaves, and why.
+//! It must never show a value that may be a secret.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -7,17 +7,18 @@ use std::fmt::Write as _;
 use super::{env_file, positions};
 use crate::config::key::{self, Key, Takes, Variable};
 use crate::config::{Config, Origin, Sources};
+use crate::status::amount::counted;
 use entraclaw_microsoft::{mail, teams};
 
-/// Prefixes of the peer's variables, the newer one first.
+/// The prefixes of the other server's variables, the newer one first.
 const PREFIXES: [&str; 2] = ["ENTRABOT_", "ENTRACLAW_"];
-/// Ways to sign in, which read settings that nobody else does.
+/// Ways to sign in that read settings of their own.
 const MODES: [&str; 2] = ["agent-user", "device-code"];
-/// Words in a name that make it a secret.
+/// Words in a name that make its value a secret.
 const SECRET_WORDS: [&str; 6] = ["PASSWORD", "SECRET", "TOKEN", "PRIVATE", "CREDENTIAL", "CONNECTION_STRING"];
-/// Its switch of reactions, whose name here is another.
+/// The other server's switch for reactions, which has another name here.
 const REACTIONS: &str = "REACTIONS_ENABLED";
-/// Names that are read together, as people who may speak.
+/// Names that together describe the people who may write.
 const PEOPLE: [&str; 7] = [
     "HUMAN_USER_ID",
     "HUMAN_USER_IDS",
@@ -28,61 +29,57 @@ const PEOPLE: [&str; 7] = [
     "HUMAN_USER_TYPES",
 ];
 
-/// The peer's files, as far as they were there.
-#[derive(Debug, Clone, Default)]
+/// The texts of the other server's files, as far as they exist.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Found {
-    /// Text of its environment file.
+    /// The text of its environment file.
     pub environment: Option<String>,
-    /// Text of `watched_chats`.
+    /// The text of `watched_chats`.
     pub watched_chats: Option<String>,
-    /// Text of `watched_chats.json`.
+    /// The text of `watched_chats.json`.
     pub watched_chats_json: Option<String>,
-    /// Text of `email_cursor.txt`.
+    /// The text of `email_cursor.txt`.
     pub email_cursor: Option<String>,
-    /// Name and text of each file in `chat_cursors`.
+    /// The name and text of each file in `chat_cursors`.
     pub chat_cursors: Vec<(String, String)>,
 }
 
 impl Found {
-    /// Whether nothing was there.
+    /// Whether no file exists.
     pub fn is_empty(&self) -> bool {
-        self.environment.is_none()
-            && self.watched_chats.is_none()
-            && self.watched_chats_json.is_none()
-            && self.email_cursor.is_none()
-            && self.chat_cursors.is_empty()
+        *self == Self::default()
     }
 }
 
-/// A person who may speak.
+/// A person who may write to the agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Person {
-    /// Home tenant.
+    /// The home tenant.
     pub tenant_id: String,
-    /// Object id there.
+    /// The object id in that tenant.
     pub object_id: String,
-    /// Mail address.
+    /// The mail address.
     pub mail: Option<String>,
-    /// For the reader of the file.
+    /// A name for readers of the file.
     pub name: Option<String>,
 }
 
-/// What would be done.
+/// The plan of an import.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// Settings for config.toml, with the name that each came from.
+    /// Settings for config.toml, with the name that each comes from.
     pub settings: Vec<(&'static Key, String, String)>,
-    /// Entries of `[[allow]]`.
+    /// Entries for `[[allow]]`.
     pub people: Vec<Person>,
-    /// Files below the home folder, with what they say in a few words.
+    /// Files below the home folder, each with its content and a short description.
     pub files: Vec<(&'static str, Vec<u8>, String)>,
-    /// What is left out, and why.
+    /// Names that are left out, each with the reason.
     pub left_out: Vec<(String, String)>,
-    /// What is worth knowing.
+    /// Facts that are worth knowing.
     pub notes: Vec<String>,
 }
 
-/// Makes the plan. `has_file` tells whether the home folder has a file already.
+/// Makes the plan. `has_file` says whether a file in the home folder exists already.
 pub fn plan(found: &Found, has_file: impl Fn(&str) -> bool) -> Plan {
     let mut plan = Plan::default();
     if let Some(text) = &found.environment {
@@ -128,7 +125,7 @@ impl Plan {
         self.people(&people);
     }
 
-    /// The value as this server writes it, if it is a good one.
+    /// The value in the form of this server, if it is valid.
     fn setting(&mut self, key: &'static Key, at: (usize, &str), value: &str) -> Option<String> {
         let value = match (key, value.to_ascii_lowercase().as_str()) {
             (k, "warning") if *k == key::LOG_LEVEL => "warn".to_owned(),
@@ -193,7 +190,8 @@ impl Plan {
         }
     }
 
-    /// Groups that the peer heard whole. Here they are watched, and watchable, so that the agent may leave them.
+    /// Takes over the groups of which the other server reads every message. Here they are watched and watchable, so that the
+    /// agent may leave them.
     fn watched(&mut self, found: &Found, has_file: &dyn Fn(&str) -> bool) {
         let (plain, json) = (found.watched_chats.as_deref(), found.watched_chats_json.as_deref());
         let mut watched = positions::watched(plain, json);
@@ -201,11 +199,7 @@ impl Plan {
             self.leave("watched_chats.json", why);
         }
         if watched.of_two > 0 {
-            let chats = if watched.of_two == 1 {
-                "1 watched chat"
-            } else {
-                &format!("{} watched chats", watched.of_two)
-            };
+            let chats = counted(watched.of_two as u64, "watched chat");
             self.notes.push(format!(
                 "{chats} of two people: nothing to take over, they are heard whole here anyway"
             ));
@@ -234,8 +228,8 @@ impl Plan {
             return self
                 .leave("watched_chats", format!("{} is there already and stays", teams::WATCHED_FILE));
         }
-        let groups =
-            if chats.len() == 1 { "1 group is".to_owned() } else { format!("{} groups are", chats.len()) };
+        let are = if chats.len() == 1 { "is" } else { "are" };
+        let groups = format!("{} {are}", counted(chats.len() as u64, "group"));
         let what = format!("{groups} heard whole, of people who may write");
         let Some(bytes) = teams::watched_list(chats) else { return };
         self.files.push((teams::WATCHED_FILE, bytes, what));
@@ -254,7 +248,7 @@ impl Plan {
     }
 }
 
-/// What is wrong with a value, by itself or once a way to sign in reads it.
+/// The problem of a value, by itself or when a way to sign in reads it.
 fn mistake(key: &'static Key, value: &str) -> Option<String> {
     let variable = key.variable();
     let wrong = |mode: Option<&str>| {
@@ -262,7 +256,7 @@ fn mistake(key: &'static Key, value: &str) -> Option<String> {
         let own = (variable.clone(), value.to_owned());
         let environment = mode.into_iter().chain([own]).collect();
         let errors = Config::load(&Sources { environment, ..Sources::default() }).err()?.0;
-        // What else a mode needs is not the matter here.
+        // Only the mistake of this value matters, not what else the mode requires.
         let own = errors.iter().find(|e| e.origin == Origin::Environment(variable.clone()));
         own.map(|e| format!("{}; {}", e.problem, e.fix))
     };
@@ -280,7 +274,7 @@ fn key_of(name: &str, bare: &str) -> Option<&'static Key> {
     })
 }
 
-/// Whether the configuration takes a person.
+/// Checks whether the configuration accepts a person.
 fn load_person(person: &Person) -> Result<(), String> {
     let quoted = |text: &str| serde_json::to_string(text).unwrap_or_default();
     let mut file = format!(

@@ -1,5 +1,5 @@
-//! How far the peer had read: one JSON file a chat, one line for mail, one line a watched chat.
-//! It must never take a position that it can't read for one at the beginning of time.
+//! Reads the positions of the other server: a JSON file for each chat, a line for mail, a line for each watched chat.
+//! It must never treat a position that it can't read as the beginning of time.
 
 use std::collections::BTreeMap;
 
@@ -7,24 +7,24 @@ use jiff::Timestamp;
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-/// How far each conversation was read.
+/// The time up to which each conversation was read.
 pub(super) type Positions = BTreeMap<String, Timestamp>;
 
-/// Chats taken at most.
+/// Most chats that are taken over.
 const CHATS_MAX: usize = 1_000;
-/// How ids of chats of two people end.
+/// The ending of the ids of chats of two people.
 const OF_TWO: &str = "@unq.gbl.spaces";
 /// Longest chat id.
 const CHAT_ID_BYTES_MAX: usize = 512;
 
-/// What the files of `chat_cursors` say.
+/// The positions in the files of `chat_cursors`.
 #[derive(Debug, Default)]
 pub(super) struct Chats {
     pub(super) chats: Positions,
     pub(super) unreadable: Vec<(String, String)>,
 }
 
-/// Reads them; the file's name is the chat's id, percent-encoded.
+/// Reads the files of `chat_cursors`. A file's name is the chat's id, percent-encoded.
 pub(super) fn chats(files: &[(String, String)]) -> Chats {
     let mut read = Chats::default();
     for (name, text) in files {
@@ -46,18 +46,18 @@ pub(super) fn chats(files: &[(String, String)]) -> Chats {
     read
 }
 
-/// What `watched_chats` and `watched_chats.json` say.
+/// The chats in `watched_chats` and `watched_chats.json`.
 #[derive(Debug, Default)]
 pub(super) struct Watched {
-    /// Chats that may have more people than two, with the moment from which they are watched where it is said.
+    /// Chats that may have more than two people, with the time since when they are watched, if it is given.
     pub(super) groups: BTreeMap<String, Option<Timestamp>>,
-    /// Chats of two people.
+    /// The number of chats of two people.
     pub(super) of_two: usize,
-    /// Why the second file is not read.
+    /// Why the second file can't be read.
     pub(super) unreadable: Option<String>,
 }
 
-/// Reads both: one chat id a line, and an object of chat ids with `title` and `added_at`.
+/// Reads both files: a chat id on each line, and an object of chat ids with `title` and `added_at`.
 pub(super) fn watched(plain: Option<&str>, json: Option<&str>) -> Watched {
     let mut watched = Watched::default();
     let mut chats = BTreeMap::new();
@@ -84,7 +84,7 @@ pub(super) fn watched(plain: Option<&str>, json: Option<&str>) -> Watched {
     watched
 }
 
-/// An instant as the peer writes it, with or without a zone; without one it is UTC.
+/// An instant in the other server's form, with or without a zone; without one it is UTC.
 pub(super) fn instant(text: &str) -> Option<Timestamp> {
     let text = text.trim();
     text.parse().or_else(|_| format!("{text}Z").parse()).ok()

@@ -1,4 +1,4 @@
-//! What is taken, what is left, and that nothing that stands there is touched.
+//! Checks what is taken over and what is left, and that existing text is not changed.
 
 use std::collections::BTreeMap;
 
@@ -74,7 +74,7 @@ fn settings_and_people_are_taken_and_secrets_are_not() {
 #[case::table("# mine\n[identity]\ntenant_id = \"{OTHER}\" # keep\n\n[teams]\npage_size = 10\n")]
 #[case::dotted("identity.tenant_id = \"{OTHER}\" # keep\n# mine\n[teams]\npage_size = 10\n")]
 #[case::inline("identity = { tenant_id = \"{OTHER}\" } # keep\n# mine\n[teams]\npage_size = 10\n")]
-fn what_stands_there_stays(#[case] before: &str) {
+fn existing_text_stays(#[case] before: &str) {
     let before = before.replace("{OTHER}", OTHER);
     let text = format!(
         "ENTRABOT_TENANT_ID={TENANT}\nENTRABOT_AGENT_USER_ID={BOB}\nENTRABOT_HUMAN_USER_ID={ALICE}\n"
@@ -107,7 +107,7 @@ fn a_list_in_one_line_gets_its_entry_too() {
 }
 
 #[test]
-fn positions_go_on_where_the_peer_stopped() {
+fn positions_go_on_where_the_other_server_stopped() {
     let cursor = |at: &str| format!("{{\"last_ts\":\"{at}\",\"seen_ids_tail\":[],\"bootstrapped\":true}}");
     let found = Found {
         watched_chats: Some("19:a@thread.v2\n19:b@thread.v2\n19:x_y@unq.gbl.spaces\n\nnonsense\n".to_owned()),
@@ -144,7 +144,7 @@ fn positions_go_on_where_the_peer_stopped() {
     assert!(left(&made)["chat_cursors"].contains("already"));
 }
 
-/// The peer's two forms of the list, and what the configuration then says.
+/// The other server's two forms of the list, and the configuration that follows.
 #[rstest]
 #[case::plain(Some("19:a@thread.v2\n"), None)]
 #[case::json(None, Some(r#"{"19:a@thread.v2": {"title": "Team", "added_at": "2026-11-18T10:00:00"}}"#))]
@@ -177,12 +177,12 @@ fn watched_groups_are_heard_whole_here_too(#[case] plain: Option<&str>, #[case] 
 }
 
 #[test]
-fn a_list_that_is_none_is_told() {
+fn a_broken_list_is_reported() {
     let found = Found { watched_chats_json: Some("[1]".to_owned()), ..Found::default() };
     assert!(left(&plan(&found, |_| false))["watched_chats.json"].contains("no JSON object"));
 }
 
-/// The switch of reactions goes on as the peer had it, in any of the words that it took.
+/// The switch for reactions is taken over, in any of the words that the other server accepts.
 #[rstest]
 #[case("True", true)]
 #[case("on", true)]

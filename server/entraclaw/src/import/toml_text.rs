@@ -1,11 +1,11 @@
-//! Adds settings to the text of config.toml and changes nothing that stands there, comments included.
+//! Adds settings to the text of config.toml without changing existing text, comments included.
 //! It must never overwrite a value.
 
-use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Table, Value, value};
+use toml_edit::{ArrayOfTables, DocumentMut, InlineTable, Item, Table, TableLike, Value, value};
 
 use super::plan::{Person, Plan};
 
-/// The new text, and one line for each thing that was added or was there already.
+/// The new text, and a line for each setting that was added or existed already.
 pub fn merged(before: &str, plan: &Plan) -> Result<(String, Vec<String>), String> {
     let mut document: DocumentMut = before
         .parse()
@@ -38,9 +38,11 @@ pub fn merged(before: &str, plan: &Plan) -> Result<(String, Vec<String>), String
 
 fn add_person(document: &mut DocumentMut, person: &Person) -> Result<String, String> {
     let name = person.name.as_deref().unwrap_or(&person.object_id);
-    let is_same = |tenant: Option<&str>, object: Option<&str>| {
-        let same = |there: Option<&str>, wanted: &str| there.is_some_and(|t| t.eq_ignore_ascii_case(wanted));
-        same(tenant, &person.tenant_id) && same(object, &person.object_id)
+    let is_same = |table: &dyn TableLike| {
+        let same = |field: &str, wanted: &str| {
+            table.get(field).and_then(Item::as_str).is_some_and(|text| text.eq_ignore_ascii_case(wanted))
+        };
+        same("tenant_id", &person.tenant_id) && same("object_id", &person.object_id)
     };
     let list = document.entry("allow").or_insert_with(|| Item::ArrayOfTables(ArrayOfTables::new()));
     let fields = [
@@ -50,30 +52,24 @@ fn add_person(document: &mut DocumentMut, person: &Person) -> Result<String, Str
         ("name", person.name.as_ref()),
     ];
     let fields = fields.into_iter().filter_map(|(name, text)| Some((name, text?)));
-    let word = |item: Option<&Item>| item.and_then(Item::as_str).map(str::to_owned);
-    if let Some(tables) = list.as_array_of_tables_mut() {
-        let is_there = tables
-            .iter()
-            .any(|t| is_same(word(t.get("tenant_id")).as_deref(), word(t.get("object_id")).as_deref()));
-        if is_there {
-            return Ok(format!("= {name} may write already"));
+    let is_there = match &*list {
+        Item::ArrayOfTables(tables) => tables.iter().any(|table| is_same(table)),
+        Item::Value(Value::Array(array)) => {
+            array.iter().filter_map(Value::as_inline_table).any(|table| is_same(table))
         }
+        _ => return Err("`allow` in config.toml is not a list; correct it first".to_owned()),
+    };
+    if is_there {
+        return Ok(format!("= {name} may write already"));
+    }
+    if let Some(tables) = list.as_array_of_tables_mut() {
         tables.push(fields.map(|(name, text)| (name, value(text))).collect());
     } else if let Some(array) = list.as_array_mut() {
-        let is_there = array.iter().filter_map(Value::as_inline_table).any(|table| {
-            let word = |name: &str| table.get(name).and_then(Value::as_str);
-            is_same(word("tenant_id"), word("object_id"))
-        });
-        if is_there {
-            return Ok(format!("= {name} may write already"));
-        }
         let mut table = InlineTable::new();
         for (name, text) in fields {
             table.insert(name, text.as_str().into());
         }
         array.push(table);
-    } else {
-        return Err("`allow` in config.toml is not a list; correct it first".to_owned());
     }
     Ok(format!("+ [[allow]] {name}"))
 }

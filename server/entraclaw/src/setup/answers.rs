@@ -1,31 +1,30 @@
-//! What each host does with the first answer while nobody is at the keyboard, and what `setup` says of it before the person leaves.
-//!
-//! It must never say that an answer goes out where that was not seen.
+//! Each host's behaviour at the first answer while no person is at the keyboard, and the text about it after a setup.
+//! It must never state that an answer goes out without a dialog if that was not observed.
 
 use super::approval::ALLOW_ANSWERS;
 use super::content::Content;
 use super::names::ANSWERING_TOOLS;
 use super::request::{Host, Request};
 
-/// What becomes of a call of a tool that sends, when nothing was set up for it.
+/// The fate of a call of a tool that sends, if nothing was set up for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FirstAnswer {
     /// A dialog opens and waits for the person.
     Stops,
-    /// It goes out, unless the person has set the host to ask.
+    /// It goes out, unless the user's own settings make the host ask.
     Runs,
-    /// It was never looked at.
+    /// It was not observed.
     Unknown,
 }
 
-/// A host's row.
+/// The row of a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AnswersRow {
     /// The host.
     pub host: Host,
-    /// What it does.
+    /// Its behaviour.
     pub first_answer: FirstAnswer,
-    /// Where that comes from.
+    /// The evidence for it.
     pub source: &'static str,
 }
 
@@ -33,7 +32,7 @@ const fn row(host: Host, first_answer: FirstAnswer, source: &'static str) -> Ans
     AnswersRow { host, first_answer, source }
 }
 
-/// Every host, once.
+/// Every host once.
 pub const ANSWERS: &[AnswersRow] = &[
     row(Host::ClaudeCode, FirstAnswer::Stops, "2.1.330 observed"),
     row(Host::CopilotCli, FirstAnswer::Stops, "1.0.102 observed"),
@@ -45,12 +44,12 @@ pub const ANSWERS: &[AnswersRow] = &[
     row(Host::Cursor, FirstAnswer::Unknown, "not tried"),
 ];
 
-/// What a host does.
+/// The behaviour of a host.
 pub fn first_answer(host: Host) -> FirstAnswer {
     ANSWERS.iter().find(|row| row.host == host).map_or(FirstAnswer::Unknown, |row| row.first_answer)
 }
 
-/// What a person is told of it at the end of a setup.
+/// The text about it at the end of a setup.
 pub fn told(request: &Request) -> String {
     let title = request.host.title();
     let tools = ANSWERING_TOOLS.join(", ");
@@ -74,10 +73,10 @@ pub fn told(request: &Request) -> String {
     }
 }
 
-/// Whether what a setup wrote into a file lets the tools that answer run.
+/// Whether the content that a setup wrote into a file lets the answering tools run without a question.
 pub fn lets_answer(content: &Content) -> bool {
     let text = match content {
-        // Instructions name the tools too.
+        // Instructions name these tools too, without allowing them.
         Content::Section(_) => return false,
         Content::Whole(text) => text.clone(),
         other => serde_json::to_string(other).unwrap_or_default(),

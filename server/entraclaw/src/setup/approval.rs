@@ -1,30 +1,29 @@
-//! Which of a host's questions for permission the hook that setup writes answers with yes: to wait and to
-//! read, and to answer where the person chose that.
-//!
-//! It must never say yes to a command that differs from the wait command by one character, and it never says no: what it does
-//! not know is asked of the person as before.
+//! Answers a host's permission questions for the hook that setup writes: yes to waiting and reading, and to answering if
+//! the user chose that.
+//! It must never say yes to a command that differs from the wait command by one character, and it must never say no: the
+//! host asks the user about everything else.
 
 use serde_json::{Value, json};
 
 use super::names::{ANSWERING_TOOLS, READING_TOOLS, SERVER};
 
-/// The event of GitHub Copilot CLI at which it asks.
+/// The event at which GitHub Copilot CLI asks.
 pub const APPROVAL_EVENT: &str = "permissionRequest";
 
-/// The flag of setup by which the tools that answer run unasked, and of the hook that is to say so.
+/// The flag of setup, and of the hook, that lets the answering tools run without a question.
 pub const ALLOW_ANSWERS: &str = "--allow-answers";
 
-/// What may run unasked.
+/// What may run without a question.
 #[derive(Debug, Clone, Copy)]
 pub struct Approval<'a> {
     /// The whole wait command.
     pub wait: &'a str,
-    /// Whether the tools that answer may, too.
+    /// Whether the answering tools may run too.
     pub answers: bool,
 }
 
 impl Approval<'_> {
-    /// The answer to what Copilot CLI wrote to the hook's stdin; none leaves the question to the person.
+    /// The answer to Copilot CLI's question on stdin; `None` leaves the question to the user.
     pub fn answer(&self, stdin: &str) -> Option<String> {
         let asked: Value = serde_json::from_str(stdin).ok()?;
         let tool = asked.get("toolName")?.as_str()?;

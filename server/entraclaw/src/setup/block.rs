@@ -1,4 +1,4 @@
-//! A block of text of ours at the end of a file that a person wrote.
+//! A block of our text at the end of a file that a person wrote.
 //!
 //! It must never change a line outside its block.
 
@@ -8,14 +8,14 @@ const BEGIN: &str =
     "<!-- entraclaw begin: written by `entraclaw setup`, removed by `entraclaw setup --remove` -->";
 const END: &str = "<!-- entraclaw end -->";
 
-/// The text with a section for models at its end, between markers; a section that stands there already is replaced.
+/// The text with our section for models at its end, between markers. An existing section is replaced.
 pub(super) fn apply_section(text: &str, section: &str) -> Result<(String, Vec<Op>), Problem> {
     let text = without_section(text)?;
     let (text, op) = appended(&text, &marked(section));
     Ok((text, vec![op]))
 }
 
-/// Whether the section stands in the text, unchanged.
+/// Whether the text has the section, unchanged.
 pub(super) fn holds_section(text: &str, section: &str) -> bool {
     text.contains(&marked(section).replace('\n', newline(text)))
 }
@@ -24,7 +24,7 @@ fn marked(section: &str) -> String {
     format!("{BEGIN}\n{}\n{END}\n", section.trim_end())
 }
 
-/// The text with a block after it, parted by an empty line.
+/// The text with a block after it, separated by an empty line.
 pub(super) fn appended(text: &str, block: &str) -> (String, Op) {
     let ending = newline(text);
     let block = block.replace('\n', ending);
@@ -36,7 +36,7 @@ pub(super) fn appended(text: &str, block: &str) -> (String, Op) {
     (format!("{text}{before}{block}"), Op::Block { before, text: block })
 }
 
-/// The text without the block of the op, where it stands unchanged, once.
+/// The text without the block of the op, if it is there unchanged and once.
 pub(super) fn cut(text: &str, before: &str, block: &str) -> Option<String> {
     let at = text.find(block).filter(|_| !block.is_empty())?;
     if text[at + block.len()..].contains(block) {
@@ -46,7 +46,7 @@ pub(super) fn cut(text: &str, before: &str, block: &str) -> Option<String> {
     Some(format!("{}{}", &text[..start], &text[at + block.len()..]))
 }
 
-/// The text without the section between the markers, whatever stands there now.
+/// The text without the section between the markers, whatever its content.
 pub(super) fn without_section(text: &str) -> Result<String, Problem> {
     let Some(start) = text.find(BEGIN) else { return Ok(text.to_owned()) };
     let Some(length) = text[start..].find(END) else {
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_block_goes_in_and_out_whatever_the_end_of_the_text() {
+    fn a_block_is_added_and_removed_at_any_end_of_a_text() {
         for text in ["", "a", "a\n", "a\r\nb", "a\r\nb\r\n", "# T\n\ntext\n\n", "\n", "ü\u{feff}\n"] {
             let (with, ops) = apply_section(text, "say\nthis").unwrap();
             assert!(with.contains("this"), "{with}");

@@ -1,6 +1,6 @@
-//! What setup puts into one file, and what it did to it, as data that a receipt can keep.
+//! The content that setup puts into one file, and the changes that it made, as data for a receipt.
 //!
-//! It must never hold what a person wrote but for a setting that is given back on removal.
+//! It must never contain text of a person, except a setting that a removal gives back.
 
 use std::fmt;
 
@@ -8,16 +8,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Names of members from the root of a document to one of its values.
+/// The names of members from the root of a document to one of its values.
 pub type Path = Vec<String>;
 
-/// What one file is to hold for one host.
+/// The content of one file for one host.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Content {
     /// Changes to JSON, which may have comments and trailing commas.
     Json(Vec<Edit>),
-    /// One table of TOML, wholly ours.
+    /// One table of TOML that is wholly ours.
     Table {
         /// Where it stands.
         path: Path,
@@ -57,13 +57,13 @@ pub enum Edit {
     },
 }
 
-/// What was done to a text, so that it can be undone after others have changed it too.
+/// A change to a text, which can be undone even after other changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Op {
-    /// A text without a value got an object; this is what the text was.
+    /// A text without a value got an object; this is the text before.
     Root(String),
-    /// A container was made for what is ours.
+    /// A container was made for our content.
     Made {
         /// Where it stands.
         path: Path,
@@ -76,7 +76,7 @@ pub enum Op {
         path: Path,
         /// Its value.
         value: Value,
-        /// Whether it is ours even when somebody has changed it.
+        /// Whether it is ours even if another program has changed it.
         whole: bool,
         /// Whether an empty `{}` around it was opened to several lines.
         opened: bool,
@@ -106,7 +106,7 @@ pub enum Op {
         /// The block, with its last line's end.
         text: String,
     },
-    /// A table of TOML was changed; its values before, to be given back.
+    /// A table of TOML was changed.
     Table {
         /// Where it stands.
         path: Path,
@@ -117,12 +117,12 @@ pub enum Op {
     },
 }
 
-/// Why a file is left as it is.
+/// The reason why a file is not changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
-    /// What is wrong and how to mend it, lower case.
+    /// The problem and the fix, in lower case.
     pub what: String,
-    /// Line and column, from 1.
+    /// The line and column, counted from 1.
     pub at: Option<(usize, usize)>,
 }
 
@@ -131,7 +131,7 @@ impl Problem {
         Self { what: what.into(), at: None }
     }
 
-    /// With the place of a byte of the text.
+    /// A problem at a byte of the text.
     pub(super) fn at(text: &str, byte: usize, what: impl Into<String>) -> Self {
         let before = text.get(..byte).unwrap_or(text);
         let line = before.matches('\n').count() + 1;
@@ -149,7 +149,7 @@ impl fmt::Display for Problem {
     }
 }
 
-/// Whether an entry of a server starts this program, whoever wrote it.
+/// Whether an entry of a server starts this program, whether setup or a person wrote it.
 pub(super) fn runs_entraclaw(entry: &Value) -> bool {
     let command = entry.get("command");
     let words: Vec<&str> = match command {
@@ -165,7 +165,7 @@ pub(super) fn runs_entraclaw(entry: &Value) -> bool {
     (name == "entraclaw" || name.eq_ignore_ascii_case("entraclaw.exe")) && arguments.contains(&"serve")
 }
 
-/// The end of a line, as the text has it.
+/// The line ending of the text.
 pub(super) fn newline(text: &str) -> &'static str {
     match text.find('\n') {
         Some(at) if text[..at].ends_with('\r') => "\r\n",

@@ -1,12 +1,12 @@
-//! What changes in a file, as a unified diff for people.
+//! Shows the changes to a file as a unified diff for people.
 //!
-//! It must never show a secret that merely stands near a change.
+//! It must never show a secret that is only near a change.
 
 use similar::{ChangeTag, TextDiff};
 
 /// Lines of context around a change.
 const CONTEXT_LINES: usize = 3;
-/// Parts of names whose values are not shown when they only stand near a change.
+/// Parts of names whose values are not shown if they are only near a change.
 const SECRET_NAMES: &[&str] = &[
     "token",
     "secret",
@@ -20,7 +20,7 @@ const SECRET_NAMES: &[&str] = &[
     "bearer",
 ];
 
-/// A unified diff of one file, empty when nothing changes. `None` is a file that is not there.
+/// A unified diff of one file; empty if nothing changes. `None` is a missing file.
 pub fn unified(path: &str, before: Option<&str>, after: Option<&str>) -> String {
     if before == after {
         return String::new();
@@ -40,7 +40,7 @@ pub fn unified(path: &str, before: Option<&str>, after: Option<&str>) -> String 
             let line = change.value().trim_end_matches(['\n', '\r']);
             let line = if sign == ' ' { discreet(line) } else { line.to_owned() };
             out.push(sign);
-            // Whatever a file holds, it drives no terminal.
+            // The content of a file must not control the terminal.
             out.extend(
                 line.chars()
                     .map(|c| if c.is_control() && c != '\t' { char::REPLACEMENT_CHARACTER } else { c }),
@@ -54,7 +54,7 @@ pub fn unified(path: &str, before: Option<&str>, after: Option<&str>) -> String 
     out
 }
 
-/// The line, its value hidden if its name sounds like a secret or it is too long to be read.
+/// The line, with its value hidden if its name sounds like a secret.
 fn discreet(line: &str) -> String {
     let Some((name, _)) = line.split_once([':', '=']) else { return line.to_owned() };
     let lower = name.to_lowercase();

@@ -1,6 +1,6 @@
-//! What starts a turn of a host that is left alone and idle, and what is said where nothing does.
+//! Knows what starts a turn of an idle and unattended host, and has the text for hosts that nothing wakes.
 //!
-//! It must never say that a host is woken where that was not seen.
+//! It must never state that a host is woken if that was not observed.
 
 use super::request::{Host, LeftOut, Os, Request};
 use entraclaw_inbox::rules::WAIT_PROGRAM;
@@ -8,10 +8,10 @@ use entraclaw_inbox::wake_up::{WakeUpSettings, gives_inbox_socket, wakes_by_hook
 
 /// The first version of Copilot CLI that the end of a background shell wakes.
 const COPILOT_SHELL_SINCE: [u64; 3] = [0, 0, 422];
-/// The first version of Copilot CLI in which a hook may say yes to the command that waits.
+/// The first version of Copilot CLI in which a hook may approve the command that waits.
 const COPILOT_ASKS_NOT_SINCE: [u64; 3] = [1, 0, 16];
 
-/// The ways into one host that are on, as far as whoever asks can tell.
+/// The wake-ups of one host that are on, as far as known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each way is on or off, whatever the others are")]
 pub struct WaysIn {
@@ -28,7 +28,7 @@ pub struct WaysIn {
 }
 
 impl WaysIn {
-    /// Those that the configuration leaves on. Extensions are the host's alone.
+    /// The wake-ups that the configuration leaves on. It knows nothing of extensions.
     pub fn of_wake_ups(wake_ups: &WakeUpSettings) -> Self {
         Self {
             inbox_socket: wake_ups.inbox_socket,
@@ -39,7 +39,7 @@ impl WaysIn {
         }
     }
 
-    /// Those that a session names among its carriers, in whatever state they are. `extension` is what it can't know.
+    /// The wake-ups among a session's carriers, in any state. The session can't know of an `extension`.
     pub fn of_carriers(carriers: &[String], extension: bool) -> Self {
         let is_on = |name: &str| carriers.iter().any(|carrier| carrier.starts_with(name));
         Self {
@@ -51,7 +51,7 @@ impl WaysIn {
         }
     }
 
-    /// Those that a setup leaves on, beside what the configuration says.
+    /// The wake-ups that a setup leaves on, beside the configuration.
     fn of_request(request: &Request, wake_ups: &WakeUpSettings) -> Self {
         let asked = |name: &str| request.carriers.iter().any(|carrier| carrier.name() == name);
         let kept = |way: LeftOut| !request.left_out.contains(&way);
@@ -68,7 +68,7 @@ impl WaysIn {
     }
 }
 
-/// What a person is told at the end of a setup, before they leave.
+/// The text at the end of a setup, before the user leaves.
 pub fn told_of_idle(request: &Request, wake_ups: &WakeUpSettings) -> Option<String> {
     let ways = WaysIn::of_request(request, wake_ups);
     let said =
@@ -77,9 +77,9 @@ pub fn told_of_idle(request: &Request, wake_ups: &WakeUpSettings) -> Option<Stri
     Some(letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).chain(['.']).collect())
 }
 
-/// What is said of a host that nothing wakes while it is idle, or only what its model leaves running, with what helps behind
-/// `; `. `family` is as `Host::name` or any other word for a host that is not known, `version` the one that it told, and `place`
-/// says where a flag of setup belongs.
+/// The text about a host that nothing wakes while it is idle, or only the command that its model leaves running; the fix
+/// follows `; `. `family` is a `Host::name` or another word, `version` the one that the host gave, and `place` says where a
+/// flag of setup belongs.
 pub fn not_woken(
     title: &str,
     family: &str,
@@ -87,7 +87,7 @@ pub fn not_woken(
     ways: WaysIn,
     place: &str,
 ) -> Option<String> {
-    let host = Host::ALL.into_iter().find(|host| host.name() == family);
+    let host = Host::named(family);
     let nothing = |fix: &str| {
         format!(
             "nothing wakes {title} while it is idle, so it hears only while its model calls wait_for_inbound_message; {fix}"

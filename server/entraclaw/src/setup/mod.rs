@@ -1,6 +1,6 @@
-//! What it takes to connect a host: which files hold what, and how each file looks with and without us.
+//! Connects a host: which files get which content, and how each file looks with and without it.
 //!
-//! Pure: texts in, texts out. It must never read or write a file, and never change what a person wrote beyond what is named.
+//! It is pure: texts come in, texts go out. It must never read or write a file, nor change a person's text beyond its plan.
 
 mod answers;
 mod approval;

@@ -1,4 +1,4 @@
-//! The names that hosts know the server and its tools by.
+//! The names of the server and its tools in the files of hosts.
 
 /// The server's name in every host's configuration; hosts take letters, digits, `_` and `-` only.
 pub(super) const SERVER: &str = "entraclaw";
@@ -6,5 +6,5 @@ pub(super) const SERVER: &str = "entraclaw";
 /// Tools that only read, which a host may run without asking.
 pub(super) const READING_TOOLS: [&str; 3] = ["wait_for_inbound_message", "inbox_pull", "inbound_queue_stats"];
 
-/// Tools that answer where the agent was asked; whom they reach is the gate's to say. None of them changes who may speak.
+/// Tools that answer a conversation. The gate decides whom they reach, and none of them changes who may write.
 pub(super) const ANSWERING_TOOLS: [&str; 3] = ["send_bot_message", "send_email", "send_teams_message"];

@@ -1,7 +1,7 @@
-//! What setup did to one file, kept in the home folder, and how a file looks with and without us.
+//! The receipt of a setup for one file, kept in the home folder, and the file with and without our content.
 //!
-//! Every change starts from the file as it would be without us: the backup while nobody else has changed the file, else the
-//! file with our parts taken out. So a second setup changes nothing, and a removal gives back what was there.
+//! Every change starts from the file without our content: the backup if no other program has changed the file, or else the
+//! file with our parts removed. So a second setup changes nothing, and a removal restores the file.
 
 use std::collections::BTreeMap;
 
@@ -11,47 +11,48 @@ use sha2::{Digest as _, Sha256};
 
 use super::content::{Content, Op, Problem};
 use super::{block, json, table};
+use entraclaw_seams::hex;
 
-/// Version of the receipt's form.
+/// The version of the receipt's format.
 const VERSION: u32 = 1;
 const BOM: char = '\u{feff}';
 
-/// One touched file.
+/// The receipt of one changed file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Receipt {
     version: u32,
-    /// The file.
+    /// The path of the file.
     pub path: String,
-    /// Whether the file was there before.
+    /// Whether the file existed before.
     pub was_there: bool,
     /// SHA-256 of the text that was written, in hex.
     pub written: String,
-    /// For whom, and what.
+    /// The owners with their content.
     pub owners: BTreeMap<String, Content>,
     ops: Vec<Op>,
-    /// The backup of the file without us; there is none of a file that was not there.
+    /// The path of the backup without our content; `None` if the file did not exist.
     pub backup: Option<String>,
 }
 
-/// A file as it is found.
+/// A file in its current state.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Found<'a> {
-    /// Its text, if it is there.
+    /// The text, if the file exists.
     pub text: Option<&'a str>,
-    /// What setup did to it before.
+    /// The receipt of an earlier setup.
     pub receipt: Option<&'a Receipt>,
-    /// The text of the receipt's backup, if it is still there.
+    /// The text of the receipt's backup, if that still exists.
     pub backup: Option<&'a str>,
 }
 
-/// What becomes of a file.
+/// The outcome for a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// Its text; none if it goes.
+    /// The new text; `None` if the file is removed.
     pub text: Option<String>,
-    /// How it would be without us; a backup of it is kept while we are in it.
+    /// The text without our content, which is kept as a backup.
     pub without: Option<String>,
-    /// What is to be kept; nothing when nobody of us is left in it. The backup is for the caller to fill in.
+    /// The receipt to keep; `None` if no owner is left. The caller fills in the backup.
     pub receipt: Option<Receipt>,
 }
 
@@ -61,7 +62,7 @@ pub fn with(path: &str, found: Found<'_>, owner: &str, content: &Content) -> Res
         && receipt.owners.get(owner) == Some(content)
         && receipt.owners.values().all(|content| is_there(text, content))
     {
-        // Others may have changed the rest of the file since.
+        // Other programs may have changed the rest of the file since.
         return Ok(Outcome { text: Some(text.to_owned()), without: None, receipt: Some(receipt.clone()) });
     }
     let mut owners = found.receipt.map(|receipt| receipt.owners.clone()).unwrap_or_default();
@@ -73,8 +74,7 @@ pub fn with(path: &str, found: Found<'_>, owner: &str, content: &Content) -> Res
     outcome(path, found, without, owners, owner)
 }
 
-/// The file without the content of one owner. `content` is what a setup of today would put there, for a file of which
-/// nothing was kept.
+/// The file without the content of one owner. `content` is what a setup would write today, for a file without a receipt.
 pub fn without(path: &str, found: Found<'_>, owner: &str, content: &Content) -> Result<Outcome, Problem> {
     let Some(receipt) = found.receipt else {
         let text = found.text.map(|text| guessed(text, content)).transpose()?.flatten();
@@ -104,7 +104,7 @@ fn outcome(
     }
     let mut text = without.clone();
     let mut ops = Vec::new();
-    // Where two want something else in one place, the one who asks now gets it.
+    // If two owners conflict, the one who asks now wins.
     let others = owners.iter().filter(|(owner, _)| *owner != last);
     for (_, content) in others.chain(owners.get_key_value(last)) {
         let (changed, done) = apply(text.as_deref(), content)?;
@@ -124,7 +124,7 @@ fn outcome(
     Ok(Outcome { text, without, receipt: Some(receipt) })
 }
 
-/// The file as it would be without any of us.
+/// The file without the content of all owners.
 fn without_us(found: Found<'_>, receipt: &Receipt) -> Result<Option<String>, Problem> {
     let Some(text) = found.text else { return Ok(None) };
     let is_untouched = digest(text) == receipt.written;
@@ -155,7 +155,7 @@ fn without_us(found: Found<'_>, receipt: &Receipt) -> Result<Option<String>, Pro
     Ok(is_left.then(|| format!("{bom}{rest}")))
 }
 
-/// What is left when everything is taken out that is recognisably ours.
+/// The text without everything that looks like ours.
 fn guessed(text: &str, content: &Content) -> Result<Option<String>, Problem> {
     let (bom, bare) = split_bom(text);
     let rest = match content {
@@ -171,7 +171,7 @@ fn guessed(text: &str, content: &Content) -> Result<Option<String>, Problem> {
     Ok((!is_blank(&rest, content)).then(|| format!("{bom}{rest}")))
 }
 
-/// Whether the text holds the content already.
+/// Whether the text has the content already.
 fn is_there(text: &str, content: &Content) -> bool {
     let (_, bare) = split_bom(text);
     match content {
@@ -187,7 +187,7 @@ fn is_blank(rest: &str, content: &Content) -> bool {
     }
 }
 
-/// The text with the content, of a file that may not be there.
+/// The text with the content; the file may be missing.
 fn apply(text: Option<&str>, content: &Content) -> Result<(String, Vec<Op>), Problem> {
     let (bom, bare) = split_bom(text.unwrap_or(""));
     let (changed, ops) = match content {
@@ -205,9 +205,9 @@ fn apply(text: Option<&str>, content: &Content) -> Result<(String, Vec<Op>), Pro
     Ok((format!("{bom}{changed}"), ops))
 }
 
-/// The text that a person would write where there is nothing yet.
+/// The text of a new file with the content.
 pub fn fresh(content: &Content) -> String {
-    // Without a text there is nothing to refuse.
+    // A new file can't be refused.
     apply(None, content).map(|(text, _)| text).unwrap_or_default()
 }
 
@@ -220,7 +220,5 @@ fn split_bom(text: &str) -> (&str, &str) {
 
 /// SHA-256 in hex.
 pub fn digest(text: &str) -> String {
-    let digits =
-        |byte: &u8| [byte >> 4, byte & 15].map(|half| char::from_digit(u32::from(half), 16).unwrap_or('0'));
-    Sha256::digest(text.as_bytes()).iter().flat_map(digits).collect()
+    hex::of(&Sha256::digest(text.as_bytes()))
 }

@@ -1,6 +1,6 @@
-//! What is asked of setup: for which host, where, with which carriers, on what machine.
+//! The request for a setup: the host, the place, the carriers and the machine.
 //!
-//! It must never hold a default that differs from what the host's own documentation says.
+//! It must never have a default that differs from the host's own documentation.
 
 use std::path::PathBuf;
 
@@ -11,11 +11,11 @@ use entraclaw_inbox::rules::{Shell, WaitCommand};
 use entraclaw_mcp::hosts::{HOSTS, HandsDown};
 use entraclaw_mcp::nearest::nearest;
 
-/// The port of opencode's server when none is given; also its own first choice.
+/// The default port of opencode's server, which is also opencode's own.
 const OPENCODE_PORT: u16 = 4096;
-/// What reaches Graph through a proxy; programs read either spelling.
+/// The variables for a proxy to Graph; programs read either spelling.
 const PROXIES: [&str; 4] = ["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY"];
-/// Secrets that only the environment holds, certificates of one's own, and where the system's key store answers.
+/// Variables with secrets, with more certificates, and with the address of the system's key store.
 const PASSED: [&str; 6] = [
     ACCESS_TOKEN_VARIABLE,
     BOT_SECRET_VARIABLE,
@@ -46,8 +46,20 @@ pub enum Host {
     Cursor,
 }
 
+/// Each host's name on the command line and its name for people, in the order of [`Host`].
+const NAMES: [(&str, &str); 8] = [
+    ("claude-code", "Claude Code"),
+    ("copilot-cli", "GitHub Copilot CLI"),
+    ("codex", "Codex CLI"),
+    ("gemini-cli", "Gemini CLI"),
+    ("opencode", "opencode"),
+    ("qwen-code", "Qwen Code"),
+    ("vscode", "VS Code"),
+    ("cursor", "Cursor"),
+];
+
 impl Host {
-    /// Every one.
+    /// All hosts.
     pub const ALL: [Self; 8] = [
         Self::ClaudeCode,
         Self::CopilotCli,
@@ -59,32 +71,19 @@ impl Host {
         Self::Cursor,
     ];
 
-    /// As it is typed; of the hosts that were run, also the family of `mcp::hosts`.
+    /// The name on the command line; of the hosts that were run, also the family of `mcp::hosts`.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "claude-code",
-            Self::CopilotCli => "copilot-cli",
-            Self::Codex => "codex",
-            Self::GeminiCli => "gemini-cli",
-            Self::Opencode => "opencode",
-            Self::QwenCode => "qwen-code",
-            Self::Vscode => "vscode",
-            Self::Cursor => "cursor",
-        }
+        NAMES[self as usize].0
     }
 
-    /// As people call it.
+    /// The name for people.
     pub fn title(self) -> &'static str {
-        match self {
-            Self::ClaudeCode => "Claude Code",
-            Self::CopilotCli => "GitHub Copilot CLI",
-            Self::Codex => "Codex CLI",
-            Self::GeminiCli => "Gemini CLI",
-            Self::Opencode => "opencode",
-            Self::QwenCode => "Qwen Code",
-            Self::Vscode => "VS Code",
-            Self::Cursor => "Cursor",
-        }
+        NAMES[self as usize].1
+    }
+
+    /// The host with this name on the command line.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|host| host.name() == name)
     }
 }
 
@@ -98,7 +97,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// As it is typed.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -118,7 +117,7 @@ pub enum Carrier {
     Queue,
     /// opencode's HTTP port.
     Port(u16),
-    /// Qwen Code's input file; none is the one in the home folder.
+    /// Qwen Code's input file; `None` means the one in the home folder.
     InputFile(Option<String>),
 }
 
@@ -148,7 +147,7 @@ impl Carrier {
         }
     }
 
-    /// As it is typed, without its value.
+    /// The name on the command line, without the value.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Channel => "channel",
@@ -159,7 +158,7 @@ impl Carrier {
         }
     }
 
-    /// The one host that has it.
+    /// The only host that has it.
     pub fn host(&self) -> Host {
         match self {
             Self::Channel => Host::ClaudeCode,
@@ -171,7 +170,7 @@ impl Carrier {
     }
 }
 
-/// A carrier that is on by itself, and can be left out.
+/// A carrier that is on by default and can be left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LeftOut {
     /// Claude Code's inbox socket.
@@ -182,35 +181,35 @@ pub enum LeftOut {
     PeerProtocol,
 }
 
+/// Each carrier with its name on the command line, its only host, and the variable that switches it, in the order of
+/// [`LeftOut`].
+const LEFT_OUT: [(LeftOut, &str, Host, &str); 3] = [
+    (LeftOut::InboxSocket, "inbox-socket", Host::ClaudeCode, "ENTRACLAW_WAKE_INBOX_SOCKET"),
+    (LeftOut::WakingHook, "waking-hook", Host::ClaudeCode, "ENTRACLAW_WAKE_WAKING_HOOK"),
+    (LeftOut::PeerProtocol, "peer-protocol", Host::QwenCode, "ENTRACLAW_WAKE_QWEN_PEER"),
+];
+
 impl LeftOut {
-    /// Reads its name.
+    /// Reads the name on the command line.
     pub fn parse(text: &str) -> Result<Self, String> {
-        match text {
-            "inbox-socket" => Ok(Self::InboxSocket),
-            "waking-hook" => Ok(Self::WakingHook),
-            "peer-protocol" => Ok(Self::PeerProtocol),
-            _ => Err(format!(
+        let names = LEFT_OUT.map(|(_, name, ..)| name);
+        let found = LEFT_OUT.iter().find(|(_, name, ..)| *name == text);
+        found.map(|(left_out, ..)| *left_out).ok_or_else(|| {
+            format!(
                 "{text:?} is none of inbox-socket, waking-hook and peer-protocol, which can be left out{}",
-                meant(text, &["inbox-socket", "waking-hook", "peer-protocol"])
-            )),
-        }
+                meant(text, &names)
+            )
+        })
     }
 
-    /// As it is typed.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::InboxSocket => "inbox-socket",
-            Self::WakingHook => "waking-hook",
-            Self::PeerProtocol => "peer-protocol",
-        }
+        LEFT_OUT[self as usize].1
     }
 
-    /// The one host that has it.
+    /// The only host that has it.
     pub fn host(self) -> Host {
-        match self {
-            Self::InboxSocket | Self::WakingHook => Host::ClaudeCode,
-            Self::PeerProtocol => Host::QwenCode,
-        }
+        LEFT_OUT[self as usize].2
     }
 }
 
@@ -218,7 +217,7 @@ fn meant(word: &str, known: &[&str]) -> String {
     nearest(word, known).map(|close| format!("; did you mean {close}?")).unwrap_or_default()
 }
 
-/// Which system's places and shell count.
+/// The system, which decides about folders and the shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Os {
     /// Linux and other Unix.
@@ -229,10 +228,10 @@ pub enum Os {
     Windows,
 }
 
-/// Where a machine keeps its files.
+/// The folders of a machine.
 #[derive(Debug, Clone)]
 pub struct Places {
-    /// Which system it is.
+    /// The system.
     pub os: Os,
     /// The user's home folder.
     pub user: PathBuf,
@@ -248,42 +247,41 @@ pub struct Places {
     pub config: Option<PathBuf>,
 }
 
-/// What is to be set up.
+/// The request for a setup.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// For which host.
+    /// The host.
     pub host: Host,
-    /// Whose files.
+    /// The owner of the changed files: the user or the project.
     pub scope: Scope,
-    /// What is asked for beyond what needs no flag.
+    /// The carriers that are asked for by flag.
     pub carriers: Vec<Carrier>,
-    /// What is on by itself and is not wanted.
+    /// The carriers that are on by default and not wanted.
     pub left_out: Vec<LeftOut>,
-    /// The version that the last session of the host has told, where one is remembered.
+    /// The version of the host's last session, if it is known.
     pub host_version: Option<[u64; 3]>,
-    /// The consumer that the configuration names, where it names one.
+    /// The consumer of the configuration, if it names one.
     pub consumer: Option<String>,
     /// Names of variables that the server reads and that are set where setup runs, sorted; never their values.
     pub given: Vec<String>,
-    /// The host's program where Codex's queue needs it, as an absolute path; none where it is not found.
+    /// The absolute path of Codex's program, which its queue needs; `None` if it is not found.
     pub codex: Option<String>,
-    /// Whether the tools that answer may run without asking, too.
+    /// Whether the answering tools may run without a question too.
     pub allow_answers: bool,
-    /// This program, as an absolute path.
+    /// The absolute path of this program.
     pub binary: String,
-    /// The program that can only wait, as an absolute path; none where it is not beside this one.
+    /// The absolute path of the program that can only wait; `None` if it is not beside this one.
     pub waiter: Option<String>,
-    /// The home folder of this program, as an absolute path.
+    /// The absolute path of this program's home folder.
     pub home: String,
-    /// Whether that is the one it takes by itself.
+    /// Whether that is the default home folder.
     pub home_is_default: bool,
     /// The machine.
     pub places: Places,
 }
 
 impl Request {
-    /// The folders within which a symlink may lead from one place to another: a project's own for its files, else the
-    /// user's.
+    /// The folders that a symlink may not lead out of: the project's for its files, or else the user's.
     pub fn roots(&self) -> Vec<PathBuf> {
         let Places { user, project, claude, copilot, codex, config, .. } = &self.places;
         if self.scope == Scope::Project {
@@ -293,7 +291,7 @@ impl Request {
         std::iter::once(user).chain(given).cloned().collect()
     }
 
-    /// The name that a receipt keeps for who asked.
+    /// The name of the owner in a receipt.
     pub fn owner(&self) -> String {
         match self.scope {
             Scope::User => format!("{}/user", self.host.name()),
@@ -306,14 +304,14 @@ impl Request {
         let named = |(name, value): (&'static str, String)| (name.to_owned(), value);
         let own = self.settings().into_iter().map(named);
         let resolved = match self.handed_down() {
-            // What the host takes for a secret it still resolves in its own file.
+            // The host resolves such references in its own file, even to variables that it withholds as secrets.
             HandsDown::AllBut(_) => self.kept_from_servers(),
             _ => Vec::new(),
         };
         own.chain(resolved.into_iter().map(|name| (name.clone(), format!("${name}")))).collect()
     }
 
-    /// What the host hands its servers of its own environment.
+    /// The variables of its environment that the host passes on to its servers.
     pub(super) fn handed_down(&self) -> HandsDown {
         let row = HOSTS.iter().find(|row| row.family == self.host.name());
         row.map_or(HandsDown::Everything, |row| row.environment)
@@ -326,11 +324,11 @@ impl Request {
         self.given.iter().filter(is_ours).cloned().collect()
     }
 
-    /// The names that a server is to get from its host's environment, for a host that hands down few and takes names.
+    /// The names of variables to pass on, for a host that passes on few and takes names.
     pub(super) fn names_to_pass(&self) -> Vec<String> {
         let mut names = self.kept_from_servers();
         names.extend(PASSED.map(str::to_owned));
-        // Hooks have the whole environment: with another home they would look elsewhere than their server.
+        // Hooks have the whole environment: without this they could use another home than the server.
         names.extend(self.home_is_default.then(|| HOME_VARIABLE.to_owned()));
         names.extend(PROXIES.iter().flat_map(|name| [(*name).to_owned(), name.to_ascii_lowercase()]));
         names.sort();
@@ -338,7 +336,7 @@ impl Request {
         names
     }
 
-    /// The variables that say what was asked for.
+    /// The variables that stand for the request.
     fn settings(&self) -> Vec<(&'static str, String)> {
         let mut variables = Vec::new();
         if !self.home_is_default {
@@ -348,7 +346,7 @@ impl Request {
             match carrier {
                 Carrier::Queue => {
                     variables.push(("ENTRACLAW_WAKE_CODEX_QUEUE", "true".to_owned()));
-                    // The host hands its servers a PATH of its own choice.
+                    // The host gives its servers another PATH.
                     variables.extend(self.codex.clone().map(|path| ("ENTRACLAW_WAKE_CODEX_COMMAND", path)));
                 }
                 Carrier::Port(port) => variables.push(("ENTRACLAW_WAKE_OPENCODE_PORT", port.to_string())),
@@ -358,23 +356,12 @@ impl Request {
                 Carrier::Channel | Carrier::Extension => {}
             }
         }
-        for left_out in &self.left_out {
-            match left_out {
-                LeftOut::InboxSocket => {
-                    variables.push(("ENTRACLAW_WAKE_INBOX_SOCKET", "false".to_owned()));
-                }
-                LeftOut::WakingHook => {
-                    variables.push(("ENTRACLAW_WAKE_WAKING_HOOK", "false".to_owned()));
-                }
-                LeftOut::PeerProtocol => {
-                    variables.push(("ENTRACLAW_WAKE_QWEN_PEER", "false".to_owned()));
-                }
-            }
-        }
+        let off = self.left_out.iter().map(|left_out| (LEFT_OUT[*left_out as usize].3, "false".to_owned()));
+        variables.extend(off);
         variables
     }
 
-    /// The file that Qwen Code reads lines from.
+    /// The path of the file from which Qwen Code reads lines.
     pub(super) fn input_file(&self) -> String {
         let given = self.carriers.iter().find_map(|carrier| match carrier {
             Carrier::InputFile(path) => path.clone(),
@@ -433,6 +420,10 @@ mod tests {
     fn names_are_what_the_command_line_takes() {
         for host in Host::ALL {
             assert_eq!(host.to_possible_value().unwrap().get_name(), host.name());
+            assert_eq!(Host::named(host.name()), Some(host));
+        }
+        for (at, (left_out, name, ..)) in LEFT_OUT.iter().enumerate() {
+            assert_eq!((*left_out as usize, LeftOut::parse(name)), (at, Ok(*left_out)));
         }
     }
 }

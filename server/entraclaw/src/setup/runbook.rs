@@ -1,6 +1,6 @@
-//! One page for a person who connects a host by hand.
+//! The page for a person who connects a host by hand.
 //!
-//! It must never promise what a recipe does not say.
+//! It must never promise more than the recipe.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use super::recipe::recipe;
 use super::request::Request;
 use entraclaw_inbox::wake_up::WakeUpSettings;
 
-/// The page: what stands in which file, how the host is started, how it hears, what to know, what stops it, how to check it.
+/// The page: the files and their content, how to start the host, how it gets messages, notes, what stops it, how to check it.
 pub fn runbook(request: &Request, wake_ups: &WakeUpSettings) -> String {
     let recipe = recipe(request);
     let mut out = format!("# {} with entraclaw ({} scope)\n", request.host.title(), request.scope.name());

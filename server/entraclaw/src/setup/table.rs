@@ -1,7 +1,7 @@
-//! One table of ours in TOML that a person wrote.
+//! Adds and removes our table in TOML that a person wrote.
 //!
-//! A new table is appended as text, so no other byte is written again. It must never be put where the reader of the file
-//! would find another value than ours.
+//! A new table is appended as text, so that every other byte stays. It must never be added where a reader of the file would
+//! find another value.
 
 use serde_json::Value;
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike};
@@ -9,7 +9,7 @@ use toml_edit::{Array, DocumentMut, Item, Table, TableLike};
 use super::block::{appended, cut};
 use super::content::{Op, Problem, newline, runs_entraclaw};
 
-/// The text with the table, and what was done.
+/// The text with the table, and the changes.
 pub(super) fn apply(text: &str, path: &[String], entry: &Value) -> Result<(String, Vec<Op>), Problem> {
     let mut document = parsed(text)?;
     if let Some(there) = find(document.as_table_mut(), path)? {
@@ -31,7 +31,7 @@ pub(super) fn apply(text: &str, path: &[String], entry: &Value) -> Result<(Strin
         return Ok((with_ends_of(text, &document.to_string()), vec![op]));
     }
     let (with, op) = appended(text, &block(path, entry));
-    // A `mcp_servers = {}` on one line can't be added to from below.
+    // A table below can't add to an inline `mcp_servers = {}`.
     let holds = |mut document: DocumentMut| {
         let there = find(document.as_table_mut(), path).ok().flatten();
         there.is_some_and(|table| table_value(table) == *entry)
@@ -47,15 +47,15 @@ pub(super) fn apply(text: &str, path: &[String], entry: &Value) -> Result<(Strin
     Err(Problem::at(text, place(text, path), what))
 }
 
-/// The text without what the ops did, as far as it still stands there.
+/// The text with the changes undone, as far as they are still there.
 pub(super) fn undo(text: &str, path: &[String], ops: &[Op]) -> Result<String, Problem> {
     let mut text = text.to_owned();
     for op in ops.iter().rev() {
         match op {
             Op::Block { before, text: block } => {
                 text = match cut(&text, before, block) {
-                    // What the host has added to our table since would be a server without a program.
-                    Some(without) => without_rest(&without, path)?,
+                    // Members that the host has added to our table would be a server without a program.
+                    Some(without) => without_if(&without, path, |rest| rest.get("command").is_none())?,
                     None => without_table(&text, path)?,
                 };
             }
@@ -77,21 +77,13 @@ pub(super) fn undo(text: &str, path: &[String], ops: &[Op]) -> Result<String, Pr
 
 /// The text without the table, if the table starts this program.
 pub(super) fn without_table(text: &str, path: &[String]) -> Result<String, Problem> {
-    let mut document = parsed(text)?;
-    let is_ours =
-        find(document.as_table_mut(), path)?.is_some_and(|there| runs_entraclaw(&table_value(there)));
-    let Some((name, parents)) = path.split_last().filter(|_| is_ours) else { return Ok(text.to_owned()) };
-    if let Some(parent) = find(document.as_table_mut(), parents)? {
-        parent.remove(name);
-    }
-    Ok(with_ends_of(text, &document.to_string()))
+    without_if(text, path, |there| runs_entraclaw(&table_value(there)))
 }
 
-/// The text without what stands below the table's name although the table itself is gone.
-fn without_rest(text: &str, path: &[String]) -> Result<String, Problem> {
+fn without_if(text: &str, path: &[String], goes: impl Fn(&dyn TableLike) -> bool) -> Result<String, Problem> {
     let mut document = parsed(text)?;
-    let is_left = find(document.as_table_mut(), path)?.is_some_and(|there| there.get("command").is_none());
-    let Some((name, parents)) = path.split_last().filter(|_| is_left) else { return Ok(text.to_owned()) };
+    let goes = find(document.as_table_mut(), path)?.is_some_and(|there| goes(there));
+    let Some((name, parents)) = path.split_last().filter(|_| goes) else { return Ok(text.to_owned()) };
     if let Some(parent) = find(document.as_table_mut(), parents)? {
         parent.remove(name);
     }
@@ -105,7 +97,7 @@ fn parsed(text: &str) -> Result<DocumentMut, Problem> {
     })
 }
 
-/// The table at a path; a value of another kind on the way is refused.
+/// Finds the table at a path. Refuses a value on the path that is no table.
 fn find<'d>(root: &'d mut Table, path: &[String]) -> Result<Option<&'d mut dyn TableLike>, Problem> {
     let mut table: &mut dyn TableLike = root;
     for (depth, name) in path.iter().enumerate() {
@@ -120,19 +112,19 @@ fn find<'d>(root: &'d mut Table, path: &[String]) -> Result<Option<&'d mut dyn T
     Ok(Some(table))
 }
 
-/// Where a table or key of the path's last known name is written, in bytes; for people only.
+/// The byte at which the table or its first name is written; only for a message.
 fn place(text: &str, path: &[String]) -> usize {
     let whole = format!("[{}]", path.join("."));
     let first = path.first().map_or("", String::as_str);
     text.find(&whole).or_else(|| text.find(first)).unwrap_or(0)
 }
 
-/// The table as text, each table in it behind it under a header of its own.
+/// The table as text. Each inner table follows under its own header.
 fn block(path: &[String], entry: &Value) -> String {
     let Value::Object(members) = entry else { return String::new() };
     let (tables, values): (Vec<_>, Vec<_>) = members.iter().partition(|(_, value)| value.is_object());
     let mut out = String::new();
-    // A header of nothing but tables says nothing.
+    // A table that has only tables needs no header.
     if !values.is_empty() || tables.is_empty() {
         out.extend(["[", &path.join("."), "]\n"]);
     }
@@ -148,7 +140,7 @@ fn block(path: &[String], entry: &Value) -> String {
     out
 }
 
-/// Makes the table hold exactly the entry; what is the same already keeps its layout.
+/// Makes the table equal to the entry. Equal members keep their layout.
 fn write(table: &mut dyn TableLike, entry: &Value) {
     let Value::Object(wanted) = entry else { return };
     let stale: Vec<String> =
@@ -192,7 +184,7 @@ fn table_value(table: &dyn TableLike) -> Value {
     Value::Object(table.iter().map(|(name, item)| (name.to_owned(), item_value(item))).collect())
 }
 
-/// What can't stand in JSON is its text, so that it differs from anything of ours.
+/// The item as JSON. One that JSON does not have becomes text, so that it differs from anything of ours.
 fn item_value(item: &Item) -> Value {
     if let Some(table) = item.as_table_like() {
         return table_value(table);
@@ -225,7 +217,7 @@ fn merge(into: &mut Value, from: &Value) {
     }
 }
 
-/// The same text with the ends of lines that the old one has.
+/// The new text with the line endings of the old one.
 fn with_ends_of(old: &str, new: &str) -> String {
     new.replace("\r\n", "\n").replace('\n', newline(old))
 }

@@ -1,4 +1,4 @@
-//! Recipes, tables and receipts: what each host gets, and that every file can be as it was.
+//! Checks recipes, tables and receipts: what each host gets, and that every file can be restored.
 
 use std::path::{Path, PathBuf};
 
@@ -61,7 +61,7 @@ fn requests() -> Vec<Request> {
     all
 }
 
-/// The tools that `--allow-answers` names.
+/// The tools that `--allow-answers` allows.
 const ANSWERS: [&str; 3] = ["send_bot_message", "send_email", "send_teams_message"];
 
 fn edits(content: &Content) -> &[Edit] {
@@ -72,7 +72,7 @@ fn edits(content: &Content) -> &[Edit] {
 }
 
 #[test]
-fn nothing_is_allowed_but_waiting_and_reading_unless_answering_was_chosen() {
+fn only_waiting_and_reading_are_allowed_unless_answering_was_chosen() {
     for request in requests() {
         let answers = |rule: &str| request.allow_answers && ANSWERS.iter().any(|tool| rule.ends_with(tool));
         for file in recipe(&request).files {
@@ -100,7 +100,7 @@ fn nothing_is_allowed_but_waiting_and_reading_unless_answering_was_chosen() {
 }
 
 #[test]
-fn every_file_lies_where_it_was_asked_for_and_once() {
+fn every_file_is_in_the_requested_place_and_once() {
     for request in requests() {
         let recipe = recipe(&request);
         let mut paths: Vec<PathBuf> = recipe.files.iter().flat_map(|file| file.paths.clone()).collect();
@@ -131,7 +131,7 @@ fn a_home_folder_elsewhere_reaches_server_hooks_and_wait() {
 }
 
 #[test]
-fn texts_that_several_hosts_read_hold_no_rule_of_one() {
+fn a_text_for_several_hosts_has_no_hosts_own_rule() {
     let generic = entraclaw_inbox::rules::section(None, &entraclaw_inbox::rules::WaitCommand::default());
     for host in Host::ALL {
         for file in recipe(&request(host, Scope::Project)).files {
@@ -143,7 +143,7 @@ fn texts_that_several_hosts_read_hold_no_rule_of_one() {
 }
 
 #[test]
-fn hosts_that_share_a_file_agree_on_it_and_leave_it_to_each_other() {
+fn hosts_that_share_a_file_agree_on_it_and_keep_each_others_content() {
     let claude = request(Host::ClaudeCode, Scope::Project);
     let copilot = request(Host::CopilotCli, Scope::Project);
     let [first, second] = [&claude, &copilot].map(|request| recipe(request).files[0].clone());
@@ -187,7 +187,7 @@ fn a_table_is_added_and_every_other_byte_stays(#[case] before: Option<&str>, #[c
     let found = Found { text: before, ..Found::default() };
     let outcome = with("c", found, "codex/user", &codex()).unwrap();
     assert_eq!(outcome.text.as_deref(), Some(after.as_str()));
-    // With the backup lost, too.
+    // The same without the backup.
     let edited = format!("{after}# more\n");
     for (text, wanted) in
         [(&after, before.map(str::to_owned)), (&edited, Some(format!("{}# more\n", before.unwrap_or(""))))]
@@ -204,14 +204,14 @@ fn a_table_is_added_and_every_other_byte_stays(#[case] before: Option<&str>, #[c
 #[case("mcp_servers = 5\n", "must be a table")]
 #[case("[mcp_servers.entraclaw]\ncommand = \"sh\"\n", "line 1, column 1")]
 #[case("[mcp_servers]\nentraclaw = 3\n", "must be a table")]
-fn toml_that_is_in_the_way_is_refused_with_its_place(#[case] text: &str, #[case] place: &str) {
+fn an_obstacle_in_toml_is_refused_with_its_place(#[case] text: &str, #[case] place: &str) {
     let problem =
         with("c", Found { text: Some(text), ..Found::default() }, "codex/user", &codex()).unwrap_err();
     assert!(problem.to_string().contains(place), "{problem}");
 }
 
 #[test]
-fn a_table_that_a_person_wrote_for_us_is_taken_over_and_given_back() {
+fn a_persons_own_table_for_this_program_is_taken_over_and_given_back() {
     let before = "# mine\n[mcp_servers.entraclaw]\ncommand = \"entraclaw\" # on the path\nargs = [\"serve\"]\nstartup_timeout_sec = 20\n\n[mcp_servers.entraclaw.env]\nA = \"b\"\n";
     let found = Found { text: Some(before), ..Found::default() };
     let outcome = with("c", found, "codex/user", &codex()).unwrap();
@@ -230,9 +230,9 @@ fn a_table_that_a_person_wrote_for_us_is_taken_over_and_given_back() {
     assert_eq!(left, wanted);
 }
 
-/// Codex itself writes below our table when the person chooses "always allow".
+/// Codex itself writes into our table when the user chooses "always allow".
 #[test]
-fn what_a_host_adds_to_our_table_stays_until_we_go_and_goes_with_us() {
+fn a_hosts_additions_to_our_table_stay_until_it_is_removed() {
     let before = "model = \"m\"\n";
     let found = Found { text: Some(before), ..Found::default() };
     let first = with("c", found, "codex/user", &codex()).unwrap();
@@ -246,7 +246,7 @@ fn what_a_host_adds_to_our_table_stays_until_we_go_and_goes_with_us() {
 }
 
 #[test]
-fn without_anything_kept_what_is_recognisably_ours_goes() {
+fn without_a_receipt_recognisable_content_is_removed() {
     for host in Host::ALL {
         for file in recipe(&Request { carriers: carriers(host), ..request(host, Scope::User) }).files {
             let text = fresh(&file.content);
@@ -262,7 +262,7 @@ fn without_anything_kept_what_is_recognisably_ours_goes() {
 }
 
 #[test]
-fn a_file_of_our_own_that_somebody_changed_is_left_to_them() {
+fn a_whole_file_that_was_changed_is_left_alone() {
     let content = Content::Whole("ours\n".to_owned());
     let outcome = with("f", Found::default(), "x", &content).unwrap();
     let found = Found { text: Some("theirs\n"), receipt: outcome.receipt.as_ref(), backup: None };
@@ -323,10 +323,10 @@ fn the_extension_is_javascript_with_this_machines_program_in_it() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Any text that a person has, any host: setup and removal give the same bytes, also when the backup is lost and when
-    /// setup ran with other carriers in between.
+    /// For any text and host, setup and removal restore the same bytes, even without the backup and with a setup of other
+    /// carriers in between.
     #[test]
-    fn every_file_can_be_as_it_was(
+    fn every_file_can_be_restored(
         text in prop_oneof![
             "[a-z#\n\r\u{e9} ]{0,30}",
             Just(String::new()),
@@ -358,7 +358,7 @@ proptest! {
 }
 
 #[test]
-fn a_value_of_json_is_toml_where_a_policy_needs_it() {
+fn a_json_value_of_a_policy_is_valid_toml() {
     let policy = fresh(&recipe(&request(Host::GeminiCli, Scope::User)).files[1].content);
     let parsed: toml::Value = toml::from_str(&policy).unwrap();
     let rules = json!(parsed.get("rule"));
@@ -370,11 +370,11 @@ fn a_value_of_json_is_toml_where_a_policy_needs_it() {
     assert_eq!(rules[1]["decision"], "allow");
 }
 
-/// Alice lets `git` run unasked by the host's older setting `tools.allowed`. The host takes that as a no to every other
-/// command of the shell, and denies the wait that she has set up: her idle agent never hears of a message again.
+/// Alice lets `git` run without a question by the host's older setting `tools.allowed`. The host treats that as a no to every
+/// other shell command and denied the wait that she had set up, so her idle agent never got a message again.
 #[test]
-fn what_a_person_lets_run_in_gemini_cli_takes_nothing_from_the_wait() {
-    // In thousandths within a person's own rules: the host's bundle of 0.61.0, and tried with it.
+fn a_users_allowed_tools_in_gemini_cli_do_not_deny_the_wait() {
+    // In thousandths within the user's own rules: from the host's bundle of 0.61.0, and tried with it.
     const DENIED_BY_TOOLS_CORE: i64 = 240;
     const DENIED_BY_TOOLS_ALLOWED: i64 = 290;
     const ASKED_BY_CONFIRMATION_REQUIRED: i64 = 350;
@@ -388,14 +388,14 @@ fn what_a_person_lets_run_in_gemini_cli_takes_nothing_from_the_wait() {
             assert!(priority > DENIED_BY_TOOLS_ALLOWED.max(DENIED_BY_TOOLS_CORE), "{policy}");
             assert!(
                 priority < ASKED_BY_CONFIRMATION_REQUIRED,
-                "what a person forbids by name stays so: {policy}"
+                "a tool that the user forbids by name stays forbidden: {policy}"
             );
         }
     }
 }
 
 #[test]
-fn what_lets_answers_out_is_found_again_in_what_was_written() {
+fn the_written_content_shows_whether_answers_are_allowed() {
     for request in requests() {
         let asks = matches!(first_answer(request.host), FirstAnswer::Stops);
         let found = recipe(&request).files.iter().any(|file| lets_answer(&file.content));
@@ -406,7 +406,7 @@ fn what_lets_answers_out_is_found_again_in_what_was_written() {
 }
 
 #[test]
-fn the_consumer_of_the_configuration_is_the_one_that_is_waited_for() {
+fn the_wait_uses_the_consumer_of_the_configuration() {
     for host in [Host::ClaudeCode, Host::CopilotCli, Host::GeminiCli, Host::QwenCode] {
         let carriers = carriers(host);
         let request =
@@ -419,7 +419,7 @@ fn the_consumer_of_the_configuration_is_the_one_that_is_waited_for() {
 }
 
 #[test]
-fn a_copilot_gets_no_hook_that_its_version_does_not_know() {
+fn copilot_gets_no_hook_that_its_version_does_not_know() {
     for (version, events) in [
         (None, [true, true]),
         (Some([0, 0, 423]), [false, false]),
@@ -436,7 +436,7 @@ fn a_copilot_gets_no_hook_that_its_version_does_not_know() {
 }
 
 #[test]
-fn variables_are_passed_on_by_name_where_the_host_keeps_them_and_never_by_value() {
+fn withheld_variables_are_passed_on_by_name_and_never_by_value() {
     let names = ["ENTRACLAW_ACCESS_TOKEN", "ENTRACLAW_AUTH", "ENTRACLAW_GRAPH_URL", "ENTRACLAW_HOME"];
     for host in Host::ALL {
         let given = names.map(str::to_owned).to_vec();
@@ -460,7 +460,7 @@ fn variables_are_passed_on_by_name_where_the_host_keeps_them_and_never_by_value(
 }
 
 #[test]
-fn what_is_on_by_itself_is_named_and_can_be_left_out() {
+fn a_default_carrier_is_named_and_can_be_left_out() {
     let plain = request(Host::QwenCode, Scope::User);
     let without = Request { left_out: vec![LeftOut::PeerProtocol], ..plain.clone() };
     let said = |request: &Request| {
@@ -480,7 +480,7 @@ fn what_is_on_by_itself_is_named_and_can_be_left_out() {
 }
 
 #[test]
-fn the_hook_that_wakes_stands_beside_the_other_one_until_it_is_left_out() {
+fn the_waking_hook_is_beside_the_other_one_until_it_is_left_out() {
     let plain = request(Host::ClaudeCode, Scope::User);
     let stop = |request: &Request| {
         let settings: Value = serde_json::from_str(&fresh(&recipe(request).files[1].content)).unwrap();

@@ -1,10 +1,10 @@
-//! Times and numbers as people read them.
+//! Times and numbers in a form for people.
 
 use std::time::Duration;
 
 use jiff::Timestamp;
 
-/// Time since an instant of a file; `None` when it is no instant or lies ahead.
+/// The time since an instant in a file; `None` if it is no instant or lies ahead.
 pub fn since(at: &str, now: Timestamp) -> Option<Duration> {
     between(at.parse().ok()?, now)
 }
@@ -18,7 +18,7 @@ pub fn counted(count: u64, one: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }
 
-/// Time since an instant, in the largest unit that says enough.
+/// The time since an instant, in the largest unit that is precise enough.
 pub fn ago(at: &str, now: Timestamp) -> String {
     let Ok(then) = at.parse::<Timestamp>() else { return "?".to_owned() };
     let secs = now.duration_since(then).as_secs();
@@ -31,7 +31,7 @@ pub fn ago(at: &str, now: Timestamp) -> String {
     }
 }
 
-/// Bytes for people.
+/// A number of bytes in a unit for people.
 pub fn size(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} B"),

@@ -1,5 +1,5 @@
-//! What of a report is wrong, in words that say what helps: a pure function of the report and the time.
-//! It must never call a quiet machine ill: without a session nobody polls, and that is as it should be.
+//! Finds the problems in a report, each with its fix: a pure function of the report and the time.
+//! It must never report a quiet machine as a problem: without a session no polling is expected.
 
 use std::time::Duration;
 
@@ -11,15 +11,15 @@ use super::{SessionLine, SourceLine, StatusFile};
 use entraclaw_inbox::journal::LOST_FILE;
 use entraclaw_inbox::source::silence;
 
-/// A source is late when its last answer is older than this many polls, and older than [`LATE_AFTER_MIN`].
+/// A source is late if its last answer is older than this many polls, and older than [`LATE_AFTER_MIN`].
 const LATE_POLLS: u32 = 5;
 const LATE_AFTER_MIN: Duration = Duration::from_secs(120);
-/// A result of work that has waited for so long is late.
+/// A result of work that has waited for this time is late.
 pub(crate) const RESULT_LATE: Duration = Duration::from_secs(60);
-/// A new leader gets so long for its first answer.
+/// The time that a new leader has for its first answer.
 const SETTLE: Duration = Duration::from_secs(30);
 
-/// Adds problems and notes to a report. `config` are the mistakes of the configuration.
+/// Adds problems and notes to a report. `config` has the mistakes of the configuration.
 pub fn judge(report: &mut Report, config: &[String], now: Timestamp) {
     let mut problems: Vec<String> = config.to_vec();
     let mut notes = Vec::new();
@@ -59,7 +59,7 @@ fn work(report: &Report, now: Timestamp, problems: &mut Vec<String>, notes: &mut
     }
 }
 
-/// What keeps the session that polls from reading or keeping, or kept the last one from it.
+/// The problems that keep the session that polls from reading or storing, or that its last one had.
 pub fn reading(report: &Report, now: Timestamp) -> Vec<String> {
     let mut problems = Vec::new();
     let Some(status) = &report.status else { return problems };
@@ -68,7 +68,7 @@ pub fn reading(report: &Report, now: Timestamp) -> Vec<String> {
         problems.extend(status.sponsors.as_ref().map(|line| line.trouble.clone()));
         return problems;
     }
-    // What was a hiccup when it ended is not known to be more.
+    // A failure that was short when the session ended is not known to last.
     let ended = status.written_at.parse().unwrap_or(now);
     for source in &status.sources {
         let last = |error: &String| format!("{}, in the last session: {error}", source.name);
@@ -78,7 +78,7 @@ pub fn reading(report: &Report, now: Timestamp) -> Vec<String> {
     problems
 }
 
-/// What went wrong with a source, where it is more than a hiccup. For one that never worked, everything is.
+/// The error of a source, if it lasts. For a source that never worked, every error counts.
 fn serious(source: &SourceLine, now: Timestamp) -> Option<&String> {
     let from = source.serious_from.as_ref().and_then(|at| at.parse::<Timestamp>().ok());
     let is_serious =
@@ -88,13 +88,13 @@ fn serious(source: &SourceLine, now: Timestamp) -> Option<&String> {
 
 fn sessions(report: &Report, problems: &mut Vec<String>, notes: &mut Vec<String>) {
     let alive: Vec<_> = report.sessions.iter().filter(|session| session.alive).collect();
-    let dead = report.sessions.len() - alive.len();
-    if dead > 0 {
+    let ended = report.sessions.len() - alive.len();
+    if ended > 0 {
         notes.push(format!(
             "{} left over from processes that died; the next leader removes what is left",
-            match dead {
+            match ended {
                 1 => "1 session file is".to_owned(),
-                _ => format!("{dead} session files are"),
+                _ => format!("{ended} session files are"),
             }
         ));
     }
@@ -130,7 +130,7 @@ fn sessions(report: &Report, problems: &mut Vec<String>, notes: &mut Vec<String>
     }
 }
 
-/// Why a session that lives does nothing.
+/// Why a running session does nothing, if so.
 pub fn idle(session: &SessionLine) -> Option<String> {
     let trouble = session.file.trouble.as_ref().filter(|_| session.alive)?;
     Some(format!("session {} does nothing: {trouble}", session.file.pid))
@@ -173,25 +173,25 @@ fn sources(status: &StatusFile, now: Timestamp, problems: &mut Vec<String>) {
     }
 }
 
-/// For how many seconds a source waits for an answer, once that is long.
+/// The seconds that a source has waited for an answer, if that is long.
 fn unanswered(source: &SourceLine, now: Timestamp) -> Option<i64> {
     source.poll_interval_ms?;
     let at = |text: &Option<String>| text.as_ref().and_then(|at| at.parse::<Timestamp>().ok());
     silence(at(&source.asked_at)?, at(&source.answered_at), now).map(|time| time.as_secs())
 }
 
-/// When a source counts as late; never, where nothing is polled.
+/// The time after which a source counts as late; `None` if it is not polled.
 pub fn late_after(source: &SourceLine) -> Option<Duration> {
     let interval = Duration::from_millis(source.poll_interval_ms?);
     Some(interval.saturating_mul(LATE_POLLS).max(LATE_AFTER_MIN))
 }
 
-/// Time since a source was last told everything that it asked for.
+/// The time since a source last got a complete answer.
 pub fn lag(source: &SourceLine, now: Timestamp) -> Option<Duration> {
     since(source.answered_at.as_deref()?, now)
 }
 
-/// That lines of the audit log are missing.
+/// The text about missing lines of the audit log.
 pub fn audit(journal: &JournalSummary) -> String {
     let why = journal.interactions_failure.as_deref().unwrap_or("its file can't be written");
     let lines = journal.interactions_failed_total;
@@ -200,7 +200,7 @@ pub fn audit(journal: &JournalSummary) -> String {
     )
 }
 
-/// Who mends damage of the journal, and when.
+/// The text about which session repairs damage of the journal, and when.
 pub fn mending(report: &Report) -> String {
     match &report.leader {
         Some(leader) => format!(

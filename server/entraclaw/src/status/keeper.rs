@@ -1,5 +1,5 @@
-//! Writes what this session has to tell, when it changed and at most every second.
-//! It must never cost a delivery: what can't be written is not written, and nobody waits for a disk.
+//! Writes this session's status files when something changed, at most once a second.
+//! It must never delay or lose a delivery: a failed write is skipped, and no delivery waits for it.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::convert::Infallible;
@@ -26,56 +26,56 @@ use entraclaw_microsoft::graph::{GraphClient, REQUESTS_PER_SECOND_MAX, Usage};
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::storage::{Lock, Storage};
 
-/// The host's first requests come before any of this.
+/// The pause before the first write, so that the host's first requests are answered before.
 const FIRST_AFTER: Duration = Duration::from_millis(100);
-/// From a change to its being told, and so the least time between two writes.
+/// The time from a change to its write, which is also the shortest time between two writes.
 const TELL_AFTER: Duration = Duration::from_secs(1);
-/// What nobody tells of, such as a disk that fails or heals, is looked for this often.
+/// How often to look for changes that are not reported, such as a disk that fails or recovers.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
-/// Between two times that the leader clears what dead sessions left.
+/// How often the leader removes the files of ended sessions.
 const CLEAR_EVERY: Duration = Duration::from_secs(600);
-/// Over which requests are counted.
+/// The time over which requests are counted.
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// A source that is watched.
+/// A source whose state is reported.
 pub struct WatchedSource {
-    /// Its name.
+    /// The name of the source.
     pub name: &'static str,
-    /// Time between two polls; `None` for a source that is written to and asks nothing.
+    /// The time between two polls; `None` for a source that does not poll.
     pub poll_interval: Option<Duration>,
-    /// How it is doing.
+    /// The state of the source.
     pub status: SourceStatus,
 }
 
-/// What a session tells about itself; what it left is removed when it is dropped.
+/// Reports the state of a session in files, and removes them when it is dropped.
 pub struct Keeper {
     /// The home folder.
     pub storage: Arc<dyn Storage>,
-    /// Wall time.
+    /// The clock for wall time.
     pub clock: Arc<dyn Clock>,
-    /// For leadership and counters.
+    /// The journal, for the lead and the counters.
     pub journal: Journal,
-    /// Who is at the other end.
+    /// The hosts at the other end.
     pub presence: Presence,
-    /// What was asked of Graph.
+    /// The client, for the count of requests to Graph.
     pub client: Arc<GraphClient>,
     /// The sources.
     pub sources: Vec<WatchedSource>,
-    /// Whether the sponsors are known.
+    /// The gate, for the trouble with sponsors.
     pub gate: Arc<Gate>,
-    /// The last time that old files were deleted.
+    /// The last round in which old files were deleted.
     pub upkeep: LastRound,
-    /// This session, unlike any other.
+    /// The unique id of this session.
     pub id: String,
-    /// This process.
+    /// The number of this process.
     pub pid: u32,
-    /// Whether this process could poll.
+    /// Whether this process can poll.
     pub may_lead: bool,
-    /// What keeps it from its work.
+    /// The problem that keeps it from its work.
     pub trouble: Option<String>,
 }
 
-/// What was last written about, and what is counted between two looks.
+/// The state that was last written, and the counts between two looks.
 struct Round {
     alive: Option<Box<dyn Lock>>,
     started_at: Timestamp,
@@ -87,14 +87,14 @@ struct Round {
     cleared: Option<Instant>,
 }
 
-/// Everything that `sessions/<id>.json` is made of, cheap to compare.
+/// Everything that `sessions/<id>.json` depends on, cheap to compare.
 type SessionNews = (bool, bool, PresenceState, JournalStats);
 
-/// Everything that `status.json` is made of.
+/// Everything that `status.json` depends on.
 type StatusNews = (Vec<SourceState>, Option<SponsorsLine>, Usage, Option<upkeep::Round>);
 
 impl Keeper {
-    /// Tells for ever.
+    /// Writes the files for ever.
     pub async fn run(self, leading: watch::Receiver<bool>) -> Infallible {
         sleep(FIRST_AFTER).await;
         let mut round = Round {
@@ -119,7 +119,7 @@ impl Keeper {
         }
     }
 
-    /// Whatever changes from now on and has to be told.
+    /// Futures that end at the next change of each kind.
     fn changes(&self, leading: &watch::Receiver<bool>) -> FuturesUnordered<LocalBoxFuture<'static, ()>> {
         let mut changes = FuturesUnordered::new();
         changes.push(changed(leading.clone()));
@@ -137,7 +137,7 @@ impl Keeper {
             round.alive =
                 lock.and_then(|()| self.storage.try_lock(&session_lock(&self.id))).unwrap_or_default();
             if round.alive.is_none() {
-                // A session that can't show that it lives would be taken for a dead one.
+                // A session that can't lock its file would be taken for an ended one.
                 return;
             }
         }
@@ -162,7 +162,7 @@ impl Keeper {
         }
         if round.cleared.is_none_or(|at| at.elapsed() >= CLEAR_EVERY) {
             round.cleared = Some(Instant::now());
-            self.clear_dead();
+            self.clear_ended();
         }
     }
 
@@ -229,14 +229,14 @@ impl Keeper {
         self.storage.replace_derived(path, &bytes).is_ok()
     }
 
-    /// Removes what sessions left that did not end by themselves.
-    fn clear_dead(&self) {
+    /// Removes the files of sessions that were killed.
+    fn clear_ended(&self) {
         let names = self.storage.list(SESSIONS).unwrap_or_default();
         let ids = names.iter().filter_map(|name| name.split_once('.').map(|(id, _)| id));
         let ids: BTreeSet<&str> = ids.filter(|id| *id != self.id).collect();
         for id in ids {
-            // Ids come once, so nobody can take this lock after us.
-            if let Ok(Some(_dead)) = self.storage.try_lock(&session_lock(id)) {
+            // Ids are used once, so no session takes this lock again.
+            if let Ok(Some(_lock)) = self.storage.try_lock(&session_lock(id)) {
                 let _ = self.storage.remove(&session_file(id));
                 let _ = self.storage.remove(&format!("{}.tmp", session_file(id)));
                 let _ = self.storage.remove(&session_lock(id));
@@ -247,13 +247,13 @@ impl Keeper {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        // What stays is recognised as left over.
+        // A file that stays is recognised as left over.
         let _ = self.storage.remove(&session_file(&self.id));
         let _ = self.storage.remove(&session_lock(&self.id));
     }
 }
 
-/// The next change; never, when nobody is left to make one.
+/// Waits for the next change; for ever if the sender is gone.
 fn changed<T: 'static>(mut watched: watch::Receiver<T>) -> LocalBoxFuture<'static, ()> {
     watched.mark_unchanged();
     Box::pin(async move {
@@ -263,7 +263,7 @@ fn changed<T: 'static>(mut watched: watch::Receiver<T>) -> LocalBoxFuture<'stati
     })
 }
 
-/// How a source was doing, from its line.
+/// The state of a source from its line in a file.
 pub(crate) fn state_of(line: &SourceLine) -> SourceState {
     let at = |text: &Option<String>| text.as_ref().and_then(|at| at.parse::<Timestamp>().ok());
     SourceState {

@@ -1,6 +1,6 @@
-//! What state everything is in, without asking anybody: each session tells it in files, `entraclaw status` reads them.
+//! The state of everything, from files: each session writes its own, and `entraclaw status` reads them.
 //!
-//! It must never hold what a person wrote, nor a token; and nothing may depend on these files: they are made again.
+//! The files must never contain a message's text or a token. Nothing may depend on them, as they are derived.
 
 pub mod amount;
 pub mod judge;

@@ -1,5 +1,5 @@
-//! Everything that the files tell, put together; it talks to nobody.
-//! It must never fail because one file is missing or broken: then it says less.
+//! Gathers everything from the files into one report; it asks no process.
+//! It must never fail because a file is missing or broken: then the report has less.
 
 use std::io;
 use std::sync::Arc;
@@ -15,34 +15,34 @@ use entraclaw_inbox::sessions::{STATUS_FILE, SessionLine, StatusFile, read, sess
 use entraclaw_seams::storage::Storage;
 use entraclaw_work::{Survey, survey};
 
-/// Over which requests are counted.
+/// The time over which requests are counted.
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// What `entraclaw status --json` prints.
+/// The document that `entraclaw status --json` prints.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Report {
-    /// Version of this shape; 1.
+    /// The version of this format: 1.
     pub v: u32,
-    /// When it was looked, RFC 3339, UTC.
+    /// The time of the report, RFC 3339, UTC.
     pub at: String,
     /// The home folder.
     pub home: String,
-    /// Whether nothing is wrong.
+    /// Whether there is no problem.
     pub healthy: bool,
-    /// What is wrong, each with what helps.
+    /// The problems, each with its fix.
     pub problems: Vec<String>,
-    /// What is worth knowing and not wrong.
+    /// Facts that are worth knowing and are no problems.
     pub notes: Vec<String>,
-    /// The session that polls; absent when none does.
+    /// The session that polls; absent if none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leader: Option<SessionLine>,
-    /// What the leader last said, or the one before; absent when nobody ever led.
+    /// The last status of the leader or of its predecessor; absent if no session ever led.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<StatusFile>,
-    /// Sessions that are there, and what is left of those that died.
+    /// The running sessions, and the files of ended ones.
     pub sessions: Vec<SessionLine>,
-    /// Everybody who reads the inbox.
+    /// The consumers of the inbox.
     pub consumers: Vec<ConsumerLine>,
     /// The files of messages.
     pub journal: JournalSummary,
@@ -51,13 +51,13 @@ pub struct Report {
     pub work: Option<WorkSummary>,
 }
 
-/// Jobs.
+/// The jobs of work.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkSummary {
-    /// Jobs whose process runs or is about to.
+    /// Jobs whose process runs or is about to start.
     pub running: u64,
-    /// Jobs that have ended and whose result is on its way to a caller or to the inbox.
+    /// Jobs that have ended and whose result is not delivered yet.
     pub on_the_way: u64,
     /// When the oldest of these ended, RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -66,30 +66,30 @@ pub struct WorkSummary {
     pub lost: u64,
     /// Finished jobs whose folders are kept for a while.
     pub finished: u64,
-    /// Bytes of all.
+    /// Bytes of all jobs.
     pub bytes: u64,
     /// Jobs that can't be read, or why none can.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// A consumer.
+/// A consumer of the inbox.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ConsumerLine {
-    /// Its name.
+    /// The name of the consumer.
     pub name: String,
     /// Messages that it has not acknowledged.
     pub unread: u64,
-    /// When the oldest of them was written, RFC 3339.
+    /// When the oldest of these was written, RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub oldest_unread_ts: Option<String>,
-    /// When it was last there, about to the hour, RFC 3339.
+    /// When it was last seen, precise to about an hour, RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen_at: Option<String>,
-    /// It was not seen for so long that it no longer keeps old messages from being deleted.
+    /// Whether it was not seen for so long that it does not keep old messages from being deleted.
     pub idle: bool,
-    /// Living sessions that read as it.
+    /// Running sessions that read as it.
     pub sessions: u64,
 }
 
@@ -97,42 +97,42 @@ pub struct ConsumerLine {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JournalSummary {
-    /// Messages in it.
+    /// The number of messages.
     pub records: u64,
-    /// Bytes of its files.
+    /// The size of the files.
     pub bytes: u64,
-    /// The day on which it begins.
+    /// The first day.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begins: Option<String>,
-    /// Messages that left a memory window before a host had them, by all living sessions.
+    /// Messages that left a memory window before a host had them, by all running sessions.
     pub spilled_total: u64,
-    /// Messages truly lost, by all living sessions.
+    /// Messages that are lost, by all running sessions.
     pub dropped_total: u64,
-    /// Why a living session's disk takes no writes.
+    /// Why a running session's disk can't be written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_failure: Option<String>,
-    /// Lines of the audit log that could not be written, by all living sessions.
+    /// Lines of the audit log that could not be written, by all running sessions.
     #[serde(default)]
     pub interactions_failed_total: u64,
-    /// Why one of them could not be.
+    /// Why one of these lines could not be written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interactions_failure: Option<String>,
     /// Damage in the files.
     pub damage: Vec<String>,
-    /// What the files have lost, in words.
+    /// The losses of the files, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
-    /// How many messages are in no file and have not come again so far.
+    /// The number of messages that are in no file and have not come again so far.
     #[serde(default)]
     pub gone_total: u64,
-    /// Files with what an earlier repair could not read.
+    /// Files with parts that an earlier repair could not read.
     pub kept_aside: Vec<String>,
     /// Why the journal can't be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// Reads everything. Problems are added by [`super::judge`].
+/// Reads all files. [`super::judge`] adds the problems.
 pub fn gather(storage: &Arc<dyn Storage>, home: &str, now: Timestamp, idle_days: u32) -> Report {
     let mut report = gather_sessions(&**storage, home, now);
     if let Err(error) = journal(storage, now, idle_days, &mut report) {
@@ -159,18 +159,18 @@ fn work(storage: &Arc<dyn Storage>) -> Option<WorkSummary> {
     })
 }
 
-/// Reads what sessions say and nothing of the messages; cheap enough for every few seconds.
+/// Reads only the files of sessions, not the messages; cheap enough for every few seconds.
 pub fn gather_sessions(storage: &dyn Storage, home: &str, now: Timestamp) -> Report {
     let mut report = Report { v: 1, at: now.to_string(), home: home.to_owned(), ..Report::default() };
     report.status = read(storage, STATUS_FILE);
     if let Some(status) = &mut report.status
         && since(&status.written_at, now).is_none_or(|time| time > MINUTE)
     {
-        // It is written when something changed, so nothing was asked since.
+        // It is written at each change, so nothing was asked since.
         status.graph.requests_last_minute = 0;
     }
     report.sessions = sessions(storage);
-    // One that was stopped and replaced says still that it leads, until it moves again.
+    // A stopped and replaced leader's file says that it leads until it goes on.
     let said_last = report.status.as_ref().map(|status| status.session.clone());
     let leaders = report.sessions.iter().filter(|session| session.alive && session.file.leads);
     report.leader = leaders.max_by_key(|session| Some(&session.file.id) == said_last.as_ref()).cloned();
@@ -211,7 +211,7 @@ fn journal(
             name: name.to_string(),
         });
     }
-    // Reading may have met more.
+    // Reading may have found more damage.
     report.journal.damage = look.damage();
     report.journal.kept_aside = look.kept_aside().to_vec();
     let losses = look.losses();

@@ -1,5 +1,5 @@
-//! A report as lines for a terminal: aligned, coloured where the caller's stream shows colours.
-//! It must never let a control character of somebody else's text through.
+//! A report as lines for a terminal: aligned, and coloured if the caller's stream shows colours.
+//! It must never print a control character of foreign text.
 
 use std::fmt::Write as _;
 
@@ -14,10 +14,10 @@ use entraclaw_sanitize::clean_line;
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Red.on_default().bold();
 const DIM: Style = Style::new().dimmed();
-/// Columns of the names at the left.
+/// The columns of the names at the left.
 const LABEL_COLUMNS: usize = 10;
 
-/// The whole report.
+/// The whole report as text.
 pub fn human(report: &Report, now: Timestamp) -> String {
     let mut out = String::new();
     let (style, word) = if report.healthy { (GOOD, "healthy") } else { (BAD, "something is wrong") };
@@ -120,7 +120,7 @@ fn sessions(out: &mut String, report: &Report, now: Timestamp) {
             file.hosts.iter().map(|host| format!("{} {}", host.name, host.version)).collect();
         let hosts = if hosts.is_empty() { "no host yet".to_owned() } else { clean_line(&hosts.join(", ")) };
         let state =
-            if session.alive { String::new() } else { format!(" {DIM}(dead, file left over){DIM:#}") };
+            if session.alive { String::new() } else { format!(" {DIM}(ended, file left over){DIM:#}") };
         let heard =
             file.host_seen_at.as_ref().map_or_else(String::new, |at| format!(", heard {} ago", ago(at, now)));
         let carriers =

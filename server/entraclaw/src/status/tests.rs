@@ -1,4 +1,4 @@
-//! What a report says and what is judged of it, on a simulated disk.
+//! Checks reports and the problems found in them, on a simulated disk.
 
 use std::sync::Arc;
 
@@ -78,11 +78,11 @@ fn a_home_without_anything_is_quiet_and_healthy() {
     let report = looked(&disk);
     assert!(report.healthy && report.leader.is_none());
     assert!(report.notes[0].contains("no session is running"));
-    assert!(disk.paths().is_empty(), "looking leaves nothing behind: {:?}", disk.paths());
+    assert!(disk.paths().is_empty(), "a look writes nothing: {:?}", disk.paths());
 }
 
 #[test]
-fn the_living_are_told_from_the_dead() {
+fn running_sessions_differ_from_ended_ones() {
     let disk = MemoryStorage::new();
     let process = disk.new_process();
     put(&disk, "sessions/one.json", &session("one", true));
@@ -104,15 +104,15 @@ fn the_living_are_told_from_the_dead() {
         "teams      asked 2 s ago, answered 2 s ago, lag 2 s, 7 conversations, 0 behind",
         "graph      12 of 900 requests in the last minute, 700 in all, 0 throttled",
         "session    40 claude-code 2.1.330, heard 2 s ago; reads as claude-code; by channel, wait",
-        "(dead, file left over)",
+        "(ended, file left over)",
     ] {
         assert!(shown.contains(words), "{words}\n{shown}");
     }
 }
 
-/// What a person sees of an idle agent that has been woken as often as they let it.
+/// The line about an idle agent that has had all wake-ups of the hour.
 #[test]
-fn a_session_whose_wake_ups_are_used_up_says_until_when() {
+fn a_session_with_used_up_wake_ups_says_until_when() {
     let disk = MemoryStorage::new();
     let process = disk.new_process();
     let shown = |from: i64| {
@@ -126,7 +126,7 @@ fn a_session_whose_wake_ups_are_used_up_says_until_when() {
     assert!(shown(1_200).contains(words), "{}", shown(1_200));
     assert!(!shown(-1).contains("wake-ups wait"), "it is over");
     drop(alive);
-    assert!(!shown(1_200).contains("wake-ups wait"), "the session is dead");
+    assert!(!shown(1_200).contains("wake-ups wait"), "the session has ended");
 }
 
 #[rstest]
@@ -204,7 +204,7 @@ fn what_is_wrong_is_said(#[case] breaks: fn(&mut StatusFile, &mut SessionFile), 
 }
 
 #[test]
-fn one_failure_and_a_new_leader_are_no_illness() {
+fn one_failure_and_a_new_leader_are_no_problem() {
     let disk = MemoryStorage::new();
     let process = disk.new_process();
     let mut status = status();
@@ -219,7 +219,7 @@ fn one_failure_and_a_new_leader_are_no_illness() {
 }
 
 #[test]
-fn broken_files_are_read_past() {
+fn broken_files_are_skipped() {
     let disk = MemoryStorage::new();
     disk.set_bytes(STATUS_FILE, b"{\"v\":1");
     disk.set_bytes("sessions/x.json", &[0xff; 40]);

@@ -1,4 +1,4 @@
-//! A line for a file that somebody else reads: a plain file or a named pipe of this user's, as it is.
+//! Adds a line to a file that another program reads: an existing plain file or named pipe of this user.
 //! It must never follow a symlink, create a file, or wait for a reader for ever.
 
 use std::fs::{File, Metadata, OpenOptions};
@@ -8,21 +8,21 @@ use std::time::Duration;
 
 use entraclaw_inbox::wake_up::WakeUpError;
 
-/// Between two tries of a pipe that is full.
+/// The pause between two tries on a full pipe.
 const FULL_RETRY: Duration = Duration::from_millis(10);
 
-/// What is at the path, if a line may be added to it. Nothing is written.
+/// Checks whether a line may be added at the path. Nothing is written.
 pub fn look(path: &str) -> Result<(), WakeUpError> {
     check(path).map(|_| ())
 }
 
-/// Adds one line. A line that somebody left without its end is ended first.
+/// Adds one line. It first ends an incomplete line of another program.
 pub(super) async fn append(path: &str, line: &str) -> Result<(), WakeUpError> {
     let is_pipe = check(path)?;
     let failed = |error: io::Error| refusal(path, &reason(&error));
     let mut file = open(Path::new(path), is_pipe).map_err(failed)?;
     let mut bytes = Vec::with_capacity(line.len() + 2);
-    // Between the look and the opening something else may have come to the path.
+    // The path may have changed between the check and the opening.
     judge(path, &file.metadata().map_err(failed)?)?;
     if !is_pipe && lacks_end(&mut file).map_err(failed)? {
         bytes.push(b'\n');
@@ -35,7 +35,7 @@ pub(super) async fn append(path: &str, line: &str) -> Result<(), WakeUpError> {
             Ok(0) => return Err(torn(path, written, "it takes nothing")),
             Ok(count) => written += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // The caller's time limit ends this.
+            // The caller's time limit ends this loop.
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => tokio::time::sleep(FULL_RETRY).await,
             Err(error) => return Err(torn(path, written, &reason(&error))),
         }
@@ -54,16 +54,16 @@ fn refusal(path: &str, reason: &str) -> WakeUpError {
     WakeUpError::File { path: path.to_owned(), reason: reason.to_owned() }
 }
 
-/// Opening a pipe for writing that nobody reads has an error of its own, whose words help nobody.
+/// The reason of an error. A pipe without a reader has an error of its own, whose text does not help.
 fn reason(error: &io::Error) -> String {
     #[cfg(unix)]
     if error.raw_os_error() == Some(nix::errno::Errno::ENXIO as i32) {
-        return "nobody reads this pipe".to_owned();
+        return "no program reads this pipe".to_owned();
     }
     error.to_string()
 }
 
-/// Whether it is a pipe.
+/// Checks the path; returns whether it is a pipe.
 fn check(path: &str) -> Result<bool, WakeUpError> {
     if !Path::new(path).is_absolute() {
         return Err(refusal(path, "it is not an absolute path"));
@@ -98,7 +98,7 @@ fn judge(path: &str, found: &Metadata) -> Result<bool, WakeUpError> {
 
 fn open(path: &Path, is_pipe: bool) -> io::Result<File> {
     let mut options = OpenOptions::new();
-    // A pipe that is opened for reading too would have us for its reader.
+    // A pipe must not be opened for reading too, or this process would count as its reader.
     options.append(true).read(!is_pipe);
     #[cfg(unix)]
     {

@@ -1,5 +1,5 @@
-//! The production adapter: processes without a shell, requests to 127.0.0.1 alone, lines for files and sockets that are
-//! there.
+//! The production adapter for wake-ups: processes without a shell, requests to 127.0.0.1 alone, lines for existing files
+//! and sockets.
 //! It must never give a program more of the environment than it needs, and never leave one running.
 
 mod file;
@@ -27,12 +27,12 @@ use entraclaw_inbox::wake_up::{
 use entraclaw_microsoft::http::{HttpRequest, HttpTransport as _, Method, ReqwestTransport, TransportError};
 use entraclaw_seams::secret::Secret;
 
-/// Variables that programs get, where they are set.
+/// The variables that programs get, if they are set.
 pub const PROGRAM_VARIABLES: &[&str] = &[
     "HOME",
     "PATH",
     "CODEX_HOME",
-    // What Windows needs to start anything.
+    // Windows needs these to start any program.
     "USERPROFILE",
     "APPDATA",
     "LOCALAPPDATA",
@@ -41,7 +41,7 @@ pub const PROGRAM_VARIABLES: &[&str] = &[
     "TEMP",
 ];
 
-/// Longest time of a program, in milliseconds. One that finds no daemon takes seconds.
+/// Longest time of a program, in milliseconds. A program that finds no daemon takes seconds.
 const RUN_MS_MAX: u64 = 30_000;
 /// Longest time of a request, in milliseconds.
 const HTTP_MS_MAX: u64 = 10_000;
@@ -50,7 +50,7 @@ const APPEND_MS_MAX: u64 = 2_000;
 /// Longest time of a message that is handed in, in milliseconds; a session that begins closes after two seconds.
 #[cfg(unix)]
 const PEER_MS_MAX: u64 = 10_000;
-/// The name that opencode's password belongs to.
+/// The user name that opencode expects with its password.
 const HTTP_USER: &str = "opencode";
 
 /// Uses the wake-ups of hosts on this machine.
@@ -64,7 +64,7 @@ pub struct ProductionWakeUps {
 }
 
 impl ProductionWakeUps {
-    /// Programs get `variables` and nothing else; see [`PROGRAM_VARIABLES`].
+    /// Started programs get `variables` and nothing else; see [`PROGRAM_VARIABLES`].
     pub fn new(variables: BTreeMap<String, OsString>) -> Self {
         Self {
             variables,
@@ -75,7 +75,7 @@ impl ProductionWakeUps {
         }
     }
 
-    /// The same for a server that a session with an inbox has started.
+    /// Adds the inbox of the session that started this server.
     #[cfg(unix)]
     #[must_use]
     pub fn with_peer(mut self, host: Option<entraclaw_inbox::wake_up::PeerHost>) -> Self {
@@ -83,7 +83,7 @@ impl ProductionWakeUps {
         self
     }
 
-    /// The same with another time for a program, in milliseconds.
+    /// Sets another time limit for a program, in milliseconds.
     #[must_use]
     pub fn with_run_limit(mut self, run_ms_max: u64) -> Self {
         self.run_ms_max = run_ms_max;
@@ -100,7 +100,7 @@ impl ProductionWakeUps {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .kill_on_drop(true);
-        // Wrappers start the real program: all of them are ended together.
+        // A wrapper starts the real program, so both are ended together.
         #[cfg(unix)]
         command.process_group(0);
         #[cfg(windows)]
@@ -217,7 +217,7 @@ async fn in_time<T>(
     timeout(Duration::from_millis(limit_ms), work).await.unwrap_or_else(late)
 }
 
-/// A program that has not ended and everything it started; dropping it ends them.
+/// A running program and everything it started; dropping this ends them.
 struct Group(Option<u32>);
 
 impl Drop for Group {
@@ -225,7 +225,7 @@ impl Drop for Group {
         #[cfg(unix)]
         if let Some(id) = self.0.and_then(|id| i32::try_from(id).ok()) {
             use nix::sys::signal::{Signal, killpg};
-            // It may have ended by itself a moment ago.
+            // It may have just ended by itself.
             let _ = killpg(nix::unistd::Pid::from_raw(id), Signal::SIGKILL);
         }
     }

@@ -1,7 +1,7 @@
-//! The sockets of Qwen Code's protocol on a real machine: our inbox for receipts, and the way into the session's inbox.
-//! Claude Code's inbox, which answers nothing, is `inbox_socket`.
-//! It must never trust a path: what is at both ends belongs to this user, is no symlink, and lies where no other user can
-//! write.
+//! The sockets of Qwen Code's protocol on a real machine: our inbox for receipts, and the client of the session's inbox.
+//! Claude Code's inbox, which sends no receipts, is in `inbox_socket`.
+//! It must never trust a path: the sockets at both ends belong to this user, are no symlinks, and are in folders where no
+//! other user can write.
 
 use std::fs::{DirBuilder, Metadata, Permissions, set_permissions, symlink_metadata};
 use std::io;
@@ -27,12 +27,12 @@ const PATH_BYTES_MAX: usize = 103;
 const RECEIPT_LIMIT: Duration = Duration::from_secs(10);
 /// How long the session may take to close a connection after it has read all; the first of a session takes two seconds.
 const CLOSE_LIMIT: Duration = Duration::from_secs(5);
-/// Connections to our inbox at once.
+/// Most connections to our inbox at once.
 const CONNECTIONS_MAX: usize = 16;
-/// Sockets of ended processes that are taken away at a start.
+/// Most sockets of ended processes that are removed at a start.
 const SWEPT_MAX: usize = 64;
 
-/// The two ends; our inbox is bound at the first use and taken away at the end.
+/// The two ends. Our inbox is bound at the first use and removed at the end.
 #[derive(Debug)]
 pub(super) struct PeerSockets {
     host: PeerHost,
@@ -43,7 +43,7 @@ pub(super) struct PeerSockets {
 struct Inbox {
     path: PathBuf,
     token: Secret,
-    /// The hook that listens holds it.
+    /// Held by the task that reads receipts.
     reading: Mutex<Reading>,
 }
 
@@ -51,7 +51,7 @@ struct Inbox {
 struct Reading {
     listener: UnixListener,
     connections: JoinSet<String>,
-    /// Read and not told yet, the newest first.
+    /// The receipts that were read and not returned yet, the newest first.
     waiting: Vec<Receipt>,
     room: Arc<Semaphore>,
 }
@@ -79,12 +79,12 @@ impl PeerSockets {
         };
         stream.write_all(lines.as_bytes()).await.map_err(torn)?;
         stream.shutdown().await.map_err(torn)?;
-        // It writes nothing here: its answer comes to our inbox. One that has not closed has the message all the same.
+        // The session answers at our inbox, not here. It has the message even if it does not close the connection.
         let _ = timeout(CLOSE_LIMIT, stream.read(&mut [0])).await;
         Ok(())
     }
 
-    /// The next receipt.
+    /// Waits for the next receipt.
     pub(super) async fn receipt(&self) -> Receipt {
         let Ok(inbox) = self.inbox().await else { return std::future::pending().await };
         inbox.reading.lock().await.next(&inbox.token).await
@@ -96,7 +96,7 @@ impl PeerSockets {
 }
 
 impl Inbox {
-    /// Binds in the first of the folders where that can be done.
+    /// Binds a socket in the first folder that allows it.
     fn bind(folders: &[PathBuf]) -> Result<Self, WakeUpError> {
         let mut last = ("no folder".into(), "none is known".to_owned());
         for folder in folders {
@@ -132,13 +132,13 @@ impl Inbox {
 impl Drop for Inbox {
     #[expect(clippy::disallowed_methods, reason = "the socket of this process")]
     fn drop(&mut self) {
-        // One that stays is swept by the next session.
+        // The next session removes one that stays.
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
 impl Reading {
-    /// Dropping the future loses nothing that was read.
+    /// Waits for the next receipt. Dropping the future loses nothing that was read.
     async fn next(&mut self, token: &Secret) -> Receipt {
         loop {
             if let Some(receipt) = self.waiting.pop() {
@@ -162,7 +162,7 @@ impl Reading {
                             });
                         }
                         Ok(_) => tracing::warn!("another user wrote to the inbox for receipts; nothing was read"),
-                        // Too many open files pass.
+                        // An error such as too many open files passes.
                         Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
                     }
                 }
@@ -171,7 +171,7 @@ impl Reading {
     }
 }
 
-/// The text of a connection; empty when it is too long, too slow or no text.
+/// The text of a connection; empty if it is too long, too slow or no text.
 async fn read_all(stream: impl AsyncRead + Unpin) -> String {
     let mut text = String::new();
     let mut limited = stream.take(FRAME_BYTES_MAX as u64 + 1);
@@ -202,7 +202,7 @@ fn check_socket(path: &Path) -> Result<(), String> {
     check_folder(folder, 0o022)
 }
 
-/// A folder of this user, in which no other user has the given rights.
+/// Checks that a folder belongs to this user and that no other user has the given rights in it.
 fn check_folder(folder: &Path, forbidden: u32) -> Result<(), String> {
     let found = symlink_metadata(folder).map_err(|error| error.to_string())?;
     if !found.is_dir() {
@@ -229,7 +229,7 @@ fn make_folder(folder: &Path) -> Result<(), String> {
     }
 }
 
-/// Takes away sockets that no program listens to any more.
+/// Removes sockets to which no program listens.
 #[expect(clippy::disallowed_methods, reason = "sockets of this program, in a folder of its own")]
 fn sweep(folder: &Path) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
@@ -243,7 +243,7 @@ fn sweep(folder: &Path) {
             tried.is_err_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
         };
         if is_ours && refused(&entry.path()) {
-            // Another session may have been faster.
+            // Another session may have removed it first.
             let _ = std::fs::remove_file(entry.path());
         }
     }

@@ -1,4 +1,4 @@
-//! Two lines for the inbox socket that Claude Code gives to the programs that it starts.
+//! Writes two lines to the inbox socket that Claude Code gives to the programs that it starts.
 //! It must never write to a socket of another user, follow a symlink, or wait for a reader for ever.
 
 use entraclaw_inbox::wake_up::WakeUpError;
@@ -8,7 +8,7 @@ fn refusal(path: &str, reason: impl Into<String>) -> WakeUpError {
     WakeUpError::Socket { path: path.to_owned(), reason: reason.into() }
 }
 
-/// What is at the path, if it may be written to. Nothing is written.
+/// Checks whether the path may be written to. Nothing is written.
 #[cfg(unix)]
 pub fn look(path: &str) -> Result<(), WakeUpError> {
     use std::os::unix::fs::{FileTypeExt as _, MetadataExt as _};
@@ -25,14 +25,14 @@ pub fn look(path: &str) -> Result<(), WakeUpError> {
     Ok(())
 }
 
-/// Writes the two lines and closes that half.
+/// Writes the two lines and closes the writing half.
 #[cfg(unix)]
 pub(super) async fn write(path: &str, credential: &Secret, line: &str) -> Result<(), WakeUpError> {
     use tokio::io::AsyncWriteExt as _;
     look(path)?;
     let failed = |error: std::io::Error| refusal(path, error.to_string());
     let mut socket = tokio::net::UnixStream::connect(path).await.map_err(failed)?;
-    // Between the look and the connection another one may have come to the path.
+    // The path may have changed between the check and the connection.
     if socket.peer_cred().map_err(failed)?.uid() != nix::unistd::geteuid().as_raw() {
         return Err(refusal(path, "another user listens there"));
     }
@@ -42,7 +42,7 @@ pub(super) async fn write(path: &str, credential: &Secret, line: &str) -> Result
     socket.shutdown().await.map_err(torn)
 }
 
-/// The host has a named pipe there, which nothing here writes to.
+/// The host uses a named pipe there, which is not supported.
 #[cfg(not(unix))]
 pub fn look(path: &str) -> Result<(), WakeUpError> {
     Err(refusal(path, "this system's form of it is not supported"))

@@ -1,4 +1,4 @@
-//! A certificate is read for its dates: before a key is kept, and by the doctor.
+//! The dates of a certificate are read before a key is kept, and by the doctor.
 
 use entraclaw::doctor::{Check, Diagnosis, Level};
 use jiff::{Timestamp, ToSpan as _, tz::TimeZone};
@@ -8,7 +8,7 @@ use super::support::{AGENT, ALICE, Fixture, TENANT};
 
 const KEY: &str = include_str!("../../../../fakes/microsoft/src/entra/credentials/blueprint.key.pem");
 
-/// A certificate to [`KEY`] that is good between two days, counted from today.
+/// A certificate for [`KEY`] that is valid between two days, counted from today.
 fn certificate(from_days: i64, until_days: i64) -> String {
     let today = Timestamp::now().to_zoned(TimeZone::UTC).date();
     let day = |days: i64| {
@@ -20,7 +20,7 @@ fn certificate(from_days: i64, until_days: i64) -> String {
     params.self_signed(&rcgen::KeyPair::from_pem(KEY).unwrap()).unwrap().pem()
 }
 
-/// An agent user at a sign-in server that nobody can reach.
+/// An agent user at a sign-in server that can't be reached.
 fn fixture() -> Fixture {
     Fixture::new().config(&format!(
         "[auth]\nmode = \"agent-user\"\nlogin_url = \"http://127.0.0.1:9\"\nkey_store = \"file\"\n\
@@ -41,7 +41,7 @@ fn dates(fixture: &Fixture) -> Option<Check> {
 #[rstest]
 #[case::ended(-400, -3, "the certificate ended on ", "make a new key with its certificate")]
 #[case::not_yet(3, 400, "the certificate is not valid before ", "set the clock of this machine")]
-fn a_certificate_that_is_not_valid_today_is_not_taken(
+fn a_certificate_that_is_not_valid_today_is_refused(
     #[case] from: i64,
     #[case] until: i64,
     #[case] problem: &str,
@@ -65,9 +65,9 @@ fn a_certificate_that_is_not_valid_today_is_not_taken(
     assert!(said.code == 1 && said.err.contains(problem), "{}", said.err);
 }
 
-/// The key is here from the moment that login says so, and what comes next does not ask for it again.
+/// The key is kept as soon as login says so, and later commands don't ask for it again.
 #[test]
-fn a_key_that_was_brought_and_could_not_sign_in_yet_is_not_asked_for_again() {
+fn a_kept_key_that_has_not_signed_in_is_not_asked_for_again() {
     let fixture = fixture();
     let pem = fixture.file("brought.pem", &format!("{KEY}{}", certificate(-3, 400)));
     let said = fixture.run(&["login", "--key", pem.to_str().unwrap()]);
@@ -91,7 +91,7 @@ fn a_key_that_was_brought_and_could_not_sign_in_yet_is_not_asked_for_again() {
 #[case::not_yet(3, 400, Level::Fail, "is not valid before ", Some("clock"))]
 #[case::ends_soon(-300, 5, Level::Warn, "ends on ", Some("login --key"))]
 #[case::good(-300, 60, Level::Ok, "is good until ", None)]
-fn the_doctor_reads_the_dates_of_what_the_key_store_has(
+fn the_doctor_reads_the_dates_in_the_key_store(
     #[case] from: i64,
     #[case] until: i64,
     #[case] level: Level,

@@ -1,4 +1,4 @@
-//! Consumers: a mistyped name makes none, and one that nobody needs is removed.
+//! Consumers: a mistyped name makes none, and an unneeded one is removed.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ fn a_mistyped_consumer_is_refused_and_not_made(
     assert!(said.out.contains("\"next\":\"handle these"), "{}", said.out);
 }
 
-/// A host whose first session is still to come may be waited for, and so may what the configuration names.
+/// A wait may name a host before its first session, and the consumer of the configuration.
 #[test]
 fn a_host_that_has_not_connected_yet_may_be_waited_for() {
     let fixture = Fixture::new();
@@ -68,10 +68,10 @@ fn a_host_that_has_not_connected_yet_may_be_waited_for() {
 }
 
 #[test]
-fn consumers_are_listed_and_removed_but_none_that_somebody_reads_as() {
+fn consumers_are_listed_and_removed_unless_they_are_in_use() {
     let fixture = Fixture::new();
     let said = fixture.run(&["consumers"]);
-    assert!(said.code == 0 && said.out.starts_with("Nobody has read this inbox yet"), "{}", said.out);
+    assert!(said.code == 0 && said.out.starts_with("No consumer has read this inbox yet"), "{}", said.out);
     let journal = filled(&fixture);
     let said = fixture.run(&["consumers"]);
     let lines: Vec<&str> = said.out.lines().collect();
@@ -97,7 +97,7 @@ fn consumers_are_listed_and_removed_but_none_that_somebody_reads_as() {
 }
 
 #[test]
-fn one_is_one_and_a_group_is_named() {
+fn one_message_is_singular_and_a_group_is_named() {
     let fixture = Fixture::new();
     drop(filled(&fixture));
     let said = fixture.run(&["inbox", "--consumer", "reviewer"]);

@@ -1,4 +1,4 @@
-//! What status and doctor say before anything runs, and what a person is told who is about to leave.
+//! The reports of status and doctor before anything runs, and of setup before a person leaves.
 
 use std::process::{Command, Stdio};
 
@@ -12,7 +12,7 @@ use super::support::{ALICE, Fixture, TENANT};
 #[case("device-code", "nobody has signed in here yet", "run `entraclaw login`")]
 #[case("browser", "nobody has signed in here yet", "run `entraclaw login`")]
 #[case("agent-user", "no key has been brought here yet", "run `entraclaw login --key FILE`")]
-fn who_has_not_signed_in_is_not_healthy(#[case] mode: &str, #[case] problem: &str, #[case] fix: &str) {
+fn a_missing_sign_in_is_a_problem(#[case] mode: &str, #[case] problem: &str, #[case] fix: &str) {
     let config = format!(
         "[auth]\nmode = \"{mode}\"\nclient_id = \"{ALICE}\"\nblueprint_id = \"{ALICE}\"\nagent_id = \"{ALICE}\"\n\
          [identity]\ntenant_id = \"{TENANT}\"\nobject_id = \"{ALICE}\"\n"
@@ -21,7 +21,7 @@ fn who_has_not_signed_in_is_not_healthy(#[case] mode: &str, #[case] problem: &st
     let said = fixture.run(&["status"]);
     assert_eq!(said.code, 1, "{}", said.out);
     assert!(said.out.contains(problem) && said.out.contains(fix), "{}", said.out);
-    // Setup says it before the person leaves.
+    // Setup reports it before the person leaves.
     let fixture = fixture.with("HOME", "/nonexistent-home");
     let user = fixture.folder.path().join("user");
     std::fs::create_dir(&user).unwrap();
@@ -29,7 +29,7 @@ fn who_has_not_signed_in_is_not_healthy(#[case] mode: &str, #[case] problem: &st
     let said = fixture.run(&["setup", "codex"]);
     assert!(said.code == 0 && said.out.contains("Before you leave:"), "{}{}", said.out, said.err);
     assert!(said.out.contains(problem), "{}", said.out);
-    // And no longer once somebody has.
+    // After the sign-in it is not reported.
     let record = format!(
         "{{\"version\":1,\"mode\":\"{mode}\",\"key_store\":\"system\",\"tenant_id\":\"{TENANT}\",\"client_id\":\"{ALICE}\",\
          \"signed_in_at\":\"2026-11-21T10:00:00Z\"}}"
@@ -38,15 +38,15 @@ fn who_has_not_signed_in_is_not_healthy(#[case] mode: &str, #[case] problem: &st
     assert_eq!(fixture.run(&["status"]).code, 0);
 }
 
-/// An ordinary user, also where the tests run as root.
+/// The program runs as an ordinary user, even if the tests run as root.
 #[cfg(unix)]
 #[test]
-fn a_home_that_can_not_be_made_is_told() {
+fn a_home_that_can_t_be_created_is_reported() {
     use std::os::unix::process::CommandExt as _;
     let mut command = Command::new(cargo_bin("entraclaw"));
     command.args(["doctor", "--json", "--home", "/nonexistent/a/b"]).env_clear().current_dir("/");
     if nix::unistd::geteuid().is_root() {
-        // The build's folder may be root's alone; the program is read before the user changes only if it is copied.
+        // The folder of the build may belong to root, so the program is copied for the other user.
         let folder = std::path::PathBuf::from(format!("/tmp/entraclaw-test-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let copy = folder.join("entraclaw");
@@ -68,7 +68,7 @@ fn a_home_that_can_not_be_made_is_told() {
 }
 
 #[test]
-fn no_home_at_all_is_told_without_a_path_that_is_none() {
+fn a_missing_home_is_reported_without_a_path() {
     let fixture = Fixture::bare().with("ENTRACLAW_HOME", "");
     let said = fixture.run(&["doctor"]);
     assert!(said.code == 1 && said.out.contains("set ENTRACLAW_HOME or give --home"), "{}", said.out);
@@ -76,7 +76,7 @@ fn no_home_at_all_is_told_without_a_path_that_is_none() {
 }
 
 #[test]
-fn no_set_of_tools_is_no_choice() {
+fn an_empty_set_of_tools_is_refused() {
     let hello = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"me","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"inbox_pull","arguments":{}}}

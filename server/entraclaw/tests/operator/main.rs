@@ -1,4 +1,4 @@
-//! What an operator does at a terminal, as real processes with real files: what is said, and the exit code.
+//! An operator's commands at a terminal, as real processes with real files: output and exit codes.
 
 #![expect(clippy::disallowed_methods, reason = "tests make and look at real files")]
 

@@ -1,4 +1,4 @@
-//! What helps somebody who begins: a starter configuration, completions, man pages, and lists that forget.
+//! Help for beginners: a starter configuration, completions, man pages, and lists of people.
 
 use std::fs;
 
@@ -64,7 +64,7 @@ fn completions_and_man_pages_name_every_command() {
 }
 
 #[test]
-fn somebody_is_forgotten_and_is_on_no_list() {
+fn a_forgotten_person_is_on_no_list() {
     let fixture = Fixture::new();
     let person = format!("{TENANT}/{ALICE}");
     for list in ["allow", "deny"] {
@@ -79,7 +79,7 @@ fn somebody_is_forgotten_and_is_on_no_list() {
 }
 
 #[test]
-fn who_is_let_in_by_mail_while_mail_is_off_is_told_so() {
+fn allowing_a_mail_address_while_mail_is_off_gives_a_note() {
     let fixture = Fixture::new();
     let said = fixture.run(&["allow", "alice@contoso.com"]);
     assert!(said.code == 0 && said.out.contains("note: mail is switched off"), "{}", said.out);

@@ -13,7 +13,7 @@ pub(super) const TENANT: &str = "aaaaaaaa-0000-0000-0000-000000000001";
 pub(super) const ALICE: &str = "bbbbbbbb-0000-0000-0000-000000000002";
 pub(super) const AGENT: &str = "bbbbbbbb-0000-0000-0000-000000000003";
 
-/// What a command said.
+/// The output of a command.
 pub(super) struct Said {
     pub(super) code: i32,
     pub(super) out: String,
@@ -27,7 +27,7 @@ pub(super) struct Fixture {
 }
 
 impl Fixture {
-    /// Where no home folder is yet.
+    /// A fixture without a home folder.
     pub(super) fn bare() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let home = folder.path().join("home");
@@ -35,7 +35,7 @@ impl Fixture {
         Self { folder, home, environment }
     }
 
-    /// With a home folder as the server makes it.
+    /// A fixture with a home folder as the server makes it.
     pub(super) fn new() -> Self {
         let fixture = Self::bare();
         DiskStorage::open(&fixture.home).unwrap();
@@ -52,7 +52,7 @@ impl Fixture {
         self
     }
 
-    /// A private file of the home folder.
+    /// Writes a private file into the home folder.
     pub(super) fn file(&self, name: &str, text: &str) -> PathBuf {
         let path = self.home.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();

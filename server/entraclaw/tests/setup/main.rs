@@ -1,140 +1,27 @@
-//! `entraclaw setup` as a person runs it: real processes over a home folder of their own, golden pages, and every file as it
-//! was when it is taken out again.
+//! `entraclaw setup` as a person runs it: real processes with a home folder of their own, golden pages, and every file
+//! restored by a removal.
 
 #![expect(clippy::disallowed_methods, reason = "tests make and look at real files")]
 
 mod unattended;
+mod user;
 
-use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
-use assert_cmd::Command;
 use assert_cmd::cargo::cargo_bin;
 use proptest::prelude::*;
 use rstest::rstest;
-use serde_json::{Value, json};
-use tempfile::TempDir;
+use serde_json::json;
+
+use self::user::{User, with_carriers};
 
 const HOSTS: [&str; 8] =
     ["claude-code", "copilot-cli", "codex", "gemini-cli", "opencode", "qwen-code", "vscode", "cursor"];
 
-/// A user with a home folder and a project.
-struct User {
-    _folder: TempDir,
-    home: PathBuf,
-    project: PathBuf,
-}
-
-impl User {
-    fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let root = fs::canonicalize(folder.path()).unwrap();
-        let user = Self { home: root.join("home"), project: root.join("project"), _folder: folder };
-        for folder in [&user.home, &user.project] {
-            fs::create_dir(folder).unwrap();
-        }
-        user
-    }
-
-    /// Exit code, stdout and stderr.
-    fn run(&self, arguments: &[&str]) -> (i32, String, String) {
-        let mut command = Command::new(cargo_bin("entraclaw"));
-        command.env_clear().env("HOME", &self.home).env("USERPROFILE", &self.home).current_dir(&self.project);
-        let output = command.arg("setup").args(arguments).timeout(Duration::from_secs(60)).output().unwrap();
-        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        let (told, complaint) = (text(output.stdout), text(output.stderr));
-        assert!(!complaint.contains("panicked"), "{complaint}");
-        (output.status.code().unwrap(), told, complaint)
-    }
-
-    fn done(&self, arguments: &[&str]) -> String {
-        let (code, told, complaint) = self.run(arguments);
-        assert_eq!(code, 0, "{arguments:?}: {told}{complaint}");
-        told
-    }
-
-    fn other(&self, command: &str) -> String {
-        let mut entraclaw = Command::new(cargo_bin("entraclaw"));
-        entraclaw.env_clear().env("HOME", &self.home).current_dir(&self.project).arg(command);
-        String::from_utf8(entraclaw.timeout(Duration::from_secs(60)).output().unwrap().stdout).unwrap()
-    }
-
-    fn refused(&self, arguments: &[&str]) -> String {
-        let before = self.tree();
-        let (code, told, complaint) = self.run(arguments);
-        assert_eq!(code, 1, "{arguments:?}: {told}");
-        assert_eq!(self.tree(), before, "{arguments:?}");
-        complaint
-    }
-
-    fn file(&self, path: &str) -> PathBuf {
-        path.strip_prefix("project/").map_or_else(|| self.home.join(path), |path| self.project.join(path))
-    }
-
-    fn write(&self, path: &str, text: &str) {
-        let path = self.file(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-
-    fn read(&self, path: &str) -> String {
-        fs::read_to_string(self.file(path)).unwrap()
-    }
-
-    fn json(&self, path: &str) -> Value {
-        serde_json::from_str(&self.read(path)).unwrap()
-    }
-
-    /// Every file and folder with its mode and bytes, but for the program's own home folder.
-    fn tree(&self) -> BTreeMap<PathBuf, (u32, Option<Vec<u8>>)> {
-        let mut tree = BTreeMap::new();
-        for root in [&self.home, &self.project] {
-            walk(root, &mut tree);
-        }
-        tree.retain(|path, _| !path.starts_with(self.home.join(".entraclaw")));
-        tree
-    }
-}
-
-fn walk(folder: &Path, tree: &mut BTreeMap<PathBuf, (u32, Option<Vec<u8>>)>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let found = fs::symlink_metadata(&path).unwrap();
-        let bytes = found.is_file().then(|| fs::read(&path).unwrap());
-        tree.insert(path.clone(), (mode(&found), bytes));
-        if found.is_dir() {
-            walk(&path, tree);
-        }
-    }
-}
-
-#[cfg(unix)]
-fn mode(found: &fs::Metadata) -> u32 {
-    use std::os::unix::fs::MetadataExt as _;
-    found.mode() & 0o777
-}
-
-#[cfg(not(unix))]
-fn mode(_found: &fs::Metadata) -> u32 {
-    0
-}
-
-fn with_carriers(host: &str) -> Vec<&'static str> {
-    match host {
-        "claude-code" => vec!["--with", "channel"],
-        "copilot-cli" => vec!["--with", "extension"],
-        "codex" => vec!["--with", "queue"],
-        "opencode" => vec!["--with", "port=5000"],
-        "qwen-code" => vec!["--with", "input-file"],
-        _ => vec![],
-    }
-}
-
-/// What lets answers out goes again, with its receipt or without.
+/// A removal also removes the permission for answers, with its receipt or without.
 #[test]
-fn what_lets_answers_out_is_taken_back_to_the_byte() {
+fn the_permission_for_answers_is_removed_to_the_byte() {
     for host in &HOSTS[..6] {
         let user = User::new();
         user.write(".codex/config.toml", "# mine\nmodel = \"m\"");
@@ -151,10 +38,10 @@ fn what_lets_answers_out_is_taken_back_to_the_byte() {
     }
 }
 
-/// The page of each host with everything it can have; bless with `UPDATE_GOLDEN=1`.
+/// The page of each host with all carriers; `UPDATE_GOLDEN=1` writes them anew.
 #[cfg(target_os = "linux")]
 #[test]
-fn pages_are_as_they_were_looked_at() {
+fn pages_equal_the_reviewed_ones() {
     let user = User::new();
     let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/setup");
     for host in HOSTS {
@@ -184,7 +71,7 @@ fn the_receipt_has_a_schema() {
 }
 
 #[test]
-fn each_host_is_connected_once_and_everything_comes_out_again() {
+fn each_host_is_connected_once_and_a_removal_restores_everything() {
     for host in HOSTS {
         for scope in ["user", "project"] {
             let user = User::new();
@@ -221,7 +108,7 @@ fn each_host_is_connected_once_and_everything_comes_out_again() {
     }
 }
 
-/// What people's files look like: the text, and what is still in it when it is connected.
+/// Files of people: the host, the path, and the text before.
 const FILES: &[(&str, &str, &str)] = &[
     ("claude-code", ".claude.json", "{\"numStartups\":3,\"oauthAccount\":{\"a\":1},\"mcpServers\":{}}"),
     ("claude-code", ".claude/settings.json", "{\r\n\t\"hooks\": {\"Stop\": [ ]},\r\n\t\"model\": \"m\"\r\n}"),
@@ -252,7 +139,7 @@ const FILES: &[(&str, &str, &str)] = &[
 
 #[cfg(target_os = "linux")]
 #[test]
-fn files_that_were_there_are_as_they_were_to_the_byte() {
+fn existing_files_are_restored_to_the_byte() {
     for (index, (host, path, text)) in FILES.iter().enumerate() {
         let user = User::new();
         user.write(path, text);
@@ -267,7 +154,7 @@ fn files_that_were_there_are_as_they_were_to_the_byte() {
         let backup = user.file(&format!("{path}.entraclaw-backup"));
         assert_eq!(now[&backup], before[&user.file(path)], "{path}: backup");
         assert!(user.read(path).contains("entraclaw"), "{path}");
-        // Another setup between changes what is ours and nothing else.
+        // Another setup in between changes only our content.
         let mut arguments = vec![*host];
         arguments.extend(with_carriers(host));
         user.done(&arguments);
@@ -284,7 +171,7 @@ fn set_mode(path: &Path, mode: u32) {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn what_a_person_changes_in_between_stays() {
+fn a_persons_change_in_between_stays() {
     let user = User::new();
     user.write(".claude/settings.json", "{\n  \"model\": \"m\",\n  \"hooks\": {\"Stop\": []}\n}\n");
     user.write(".claude/CLAUDE.md", "# Mine\n");
@@ -301,7 +188,7 @@ fn what_a_person_changes_in_between_stays() {
         assert!(text.contains(from), "{path}: {text}");
         user.write(path, &text.replacen(from, to, 1));
     }
-    // What is there is found there, so nothing is moved about.
+    // A second setup finds the content in its place and moves nothing.
     let told = user.done(&["claude-code"]);
     assert!(told.contains("is connected already"), "{told}");
     user.done(&["claude-code", "--remove"]);
@@ -318,7 +205,7 @@ fn what_a_person_changes_in_between_stays() {
 }
 
 #[test]
-fn nothing_is_written_while_one_file_is_in_the_way() {
+fn nothing_is_written_while_one_file_has_an_obstacle() {
     let user = User::new();
     let large = format!("{{\"a\": \"{}\"}}", "x".repeat(9 * 1024 * 1024));
     for (host, path, text, says) in [
@@ -373,7 +260,7 @@ fn nothing_is_written_while_one_file_is_in_the_way() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn links_folders_and_open_places_are_left_alone() {
+fn links_and_open_folders_are_left_alone() {
     let user = User::new();
     user.write("dotfiles/settings.json", "{}");
     user.write(".claude/CLAUDE.md", "");
@@ -387,7 +274,7 @@ fn links_folders_and_open_places_are_left_alone() {
     );
     assert!(complaint.contains(".claude/settings.json") && complaint.contains("--print"), "{complaint}");
     assert_eq!(user.read("dotfiles/settings.json"), "{}");
-    // With what it says added by hand, the other files are written, and taken back, past it.
+    // With the content added by hand behind the link, the other files are written and removed.
     let by_hand = User::new();
     by_hand.done(&["claude-code"]);
     let mine = by_hand.read(".claude/settings.json");
@@ -411,10 +298,10 @@ fn links_folders_and_open_places_are_left_alone() {
     assert!(user.refused(&["copilot-cli"]).contains("can't be looked at"));
 }
 
-/// Whoever keeps dotfiles elsewhere in their own folder links folders; what a project links may be anybody's.
+/// Users link folders of dotfiles within their own folder; a link in a project may come from a stranger.
 #[cfg(target_os = "linux")]
 #[test]
-fn a_linked_folder_is_followed_within_ones_own_only_and_shown() {
+fn a_linked_folder_is_followed_only_within_the_users_own_and_shown() {
     use std::os::unix::fs::symlink;
 
     let user = User::new();
@@ -434,7 +321,7 @@ fn a_linked_folder_is_followed_within_ones_own_only_and_shown() {
     assert!(complaint.contains(&format!("the folder {link} is a symlink that leads to ")), "{complaint}");
     assert!(complaint.contains("--print"), "{complaint}");
 
-    // Of a project, nothing may lead out of it, though the user owns what it leads to.
+    // No link may lead out of a project, even if the user owns the target.
     symlink(user.file("dotfiles/gemini"), user.file("project/.gemini")).unwrap();
     let complaint = user.refused(&["gemini-cli", "--scope", "project"]);
     assert!(complaint.contains("is a symlink that leads to"), "{complaint}");
@@ -446,7 +333,7 @@ fn a_linked_folder_is_followed_within_ones_own_only_and_shown() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn carriers_come_and_go_with_their_flag() {
+fn carriers_follow_their_flag() {
     let user = User::new();
     let told = user.done(&["copilot-cli", "--with", "extension"]);
     assert!(told.contains("Start it: copilot --experimental"), "{told}");
@@ -501,7 +388,7 @@ fn another_home_folder_reaches_every_part() {
 #[case(&["codex", "--print", "--remove"])]
 #[case(&["codex", "--scope", "world"])]
 #[case(&[])]
-fn wrong_usage_is_told_apart(#[case] arguments: &[&str]) {
+fn wrong_usage_has_its_own_exit_code(#[case] arguments: &[&str]) {
     let (code, told, complaint) = User::new().run(arguments);
     assert_eq!((code, told.as_str()), (2, ""), "{complaint}");
     assert!(!complaint.is_empty());
@@ -509,7 +396,7 @@ fn wrong_usage_is_told_apart(#[case] arguments: &[&str]) {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_lost_receipt_leaves_the_way_out() {
+fn a_removal_works_without_its_receipt() {
     let user = User::new();
     user.write(".claude/settings.json", "{\n  \"model\": \"m\"\n}\n");
     let before = user.tree();
@@ -532,9 +419,9 @@ fn a_lost_receipt_leaves_the_way_out() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
-    /// A few real files at once, in any order of hosts: the tree is what it was.
+    /// With a few files at once and any order of hosts, a removal restores the tree.
     #[test]
-    fn any_order_of_hosts_leaves_the_tree_as_it_was(
+    fn any_order_of_hosts_restores_the_tree(
         order in Just(HOSTS.to_vec()).prop_shuffle(),
         back in Just(HOSTS.to_vec()).prop_shuffle(),
         project in any::<bool>(),
@@ -555,7 +442,7 @@ proptest! {
     }
 }
 
-/// What is protected is found before anything is written.
+/// Protection is found before anything is written.
 #[cfg(unix)]
 #[test]
 fn nothing_is_written_while_a_folder_or_a_file_is_protected() {
@@ -576,10 +463,10 @@ fn nothing_is_written_while_a_folder_or_a_file_is_protected() {
     user.done(&["claude-code"]);
 }
 
-/// A home folder that can't be written says what helps. The program runs as an ordinary user, also where the tests run as root.
+/// A read-only home folder is refused with the fix. The program runs as an ordinary user, even if the tests run as root.
 #[cfg(unix)]
 #[test]
-fn a_home_folder_that_is_read_only_is_refused_with_what_helps() {
+fn a_read_only_home_folder_is_refused_with_the_fix() {
     use std::os::unix::fs::{PermissionsExt as _, chown};
     use std::os::unix::process::CommandExt as _;
     const NOBODY: u32 = 65_534;

@@ -1,9 +1,9 @@
-//! What can't go on with nobody at the keyboard is said before a person leaves.
+//! The reports about hosts that can't go on without a person at the keyboard.
 
 use super::*;
 
 #[test]
-fn what_stops_the_first_answer_is_said_by_setup_status_and_doctor_until_it_is_let_out() {
+fn a_stopped_first_answer_is_reported_by_setup_status_and_doctor_until_it_is_allowed() {
     const STOPS: &str = "the first answer of Claude Code stops at a dialog";
     let user = User::new();
     let other = |command: &str| user.other(command);
@@ -25,9 +25,9 @@ fn what_stops_the_first_answer_is_said_by_setup_status_and_doctor_until_it_is_le
     assert!(code == 2 && complaint.contains("not known how Cursor"), "{complaint}");
 }
 
-/// Before they leave, a person learns that nothing wakes the host they chose: from setup, from status, and from doctor.
+/// Setup, status and doctor report to the user that nothing wakes the chosen host.
 #[test]
-fn what_nothing_wakes_is_said_by_setup_status_and_doctor_until_a_way_in_is_added() {
+fn a_host_that_nothing_wakes_is_reported_by_setup_status_and_doctor_until_a_wake_up_is_added() {
     let user = User::new();
     for (host, title, flag) in [
         ("codex", "nothing wakes Codex CLI while it is idle", "queue"),
@@ -49,14 +49,14 @@ fn what_nothing_wakes_is_said_by_setup_status_and_doctor_until_a_way_in_is_added
     }
     let told = user.done(&["cursor"]);
     assert!(told.contains("Nothing wakes Cursor while it is idle"), "{told}");
-    // What the configuration opens needs no flag of setup.
+    // A wake-up of the configuration needs no flag of setup.
     user.write(".entraclaw/config.toml", "[wake]\ncodex_queue = true\n");
     assert!(!user.done(&["codex"]).contains("Nothing wakes"));
 }
 
-/// The session that runs knows best what it has: its host's version, and which way in was opened for it.
+/// A running session knows its host's version and its wake-ups best.
 #[test]
-fn what_nothing_wakes_is_said_by_status_of_the_session_that_runs() {
+fn status_reports_a_running_session_that_nothing_wakes() {
     use entraclaw::status::{HostLine, SessionFile, session_file, session_lock};
     use entraclaw_seams::storage::{DiskStorage, Storage as _};
     let user = User::new();

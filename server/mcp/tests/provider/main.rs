@@ -1,4 +1,4 @@
-//! What a provider gets from the connection, tried with the toy: lists in both eras, progress, time, cancellation.
+//! Checks what a provider gets from the connection, with the toy: lists in both eras, progress, time, cancellation.
 
 mod toy;
 
@@ -17,7 +17,7 @@ struct Host {
 }
 
 impl Host {
-    /// A host of this name, past `initialize`.
+    /// A host of this name that has sent `initialize`.
     async fn met(client: &str) -> Self {
         Self::met_by(Options::default(), client).await
     }
@@ -42,16 +42,16 @@ impl Host {
         self.say(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
     }
 
-    async fn hear(&mut self) -> Value {
+    async fn read(&mut self) -> Value {
         serde_json::from_str(&self.from.next_line().await.unwrap().unwrap()).unwrap()
     }
 
-    /// The answer to a request, with what was said before it.
+    /// The answer to a request, with the messages before it.
     async fn ask_all(&mut self, id: u64, method: &str, params: Value) -> (Vec<Value>, Value) {
         self.send(id, method, params).await;
         let mut said = Vec::new();
         loop {
-            let line = self.hear().await;
+            let line = self.read().await;
             if line["id"] == id {
                 return (said, line);
             }
@@ -73,7 +73,7 @@ fn count_down(seconds: u64) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn everything_that_is_offered_is_listed_and_found_in_both_eras() {
+async fn every_offer_is_listed_and_found_in_both_eras() {
     let mut host = Host::met("vscode").await;
     for params in [json!({}), modern()] {
         for (id, (method, member, names)) in [
@@ -111,7 +111,7 @@ async fn everything_that_is_offered_is_listed_and_found_in_both_eras() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn work_tells_how_far_it_is_and_answers_before_the_host_gives_it_up() {
+async fn work_reports_progress_and_answers_before_the_host_gives_it_up() {
     let mut host = Host::met("opencode").await;
     let (said, answer) = host.ask_all(1, "tools/call", count_down(3)).await;
     let done: Vec<_> = said.iter().map(|step| step["params"]["progress"].clone()).collect();
@@ -126,7 +126,7 @@ async fn work_tells_how_far_it_is_and_answers_before_the_host_gives_it_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_asks_for_a_tool_where_there_is_none_reads_why_in_the_composers_words() {
+async fn a_call_without_any_tool_gets_the_configured_reason() {
     let options = Options {
         tool_sets: Some([].into()),
         why_no_tools: ", for the toy is put away",
@@ -139,7 +139,7 @@ async fn who_asks_for_a_tool_where_there_is_none_reads_why_in_the_composers_word
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cancelled_call_hears_of_it_and_gets_no_answer() {
+async fn a_cancelled_call_stops_and_gets_no_answer() {
     let mut host = Host::met("vscode").await;
     host.send(1, "tools/call", count_down(40)).await;
     tokio::time::sleep(Duration::from_secs(2)).await;
@@ -149,7 +149,7 @@ async fn a_cancelled_call_hears_of_it_and_gets_no_answer() {
     assert!(said.iter().all(|line| line["method"] == "notifications/progress"), "{said:?}");
     tokio::time::sleep(Duration::from_secs(60)).await;
     let (said, _) = host.ask_all(3, "ping", json!({})).await;
-    assert_eq!(said, Vec::<Value>::new(), "nothing is told of a call that was cancelled");
+    assert_eq!(said, Vec::<Value>::new(), "a cancelled call sends nothing");
     drop(host.to);
     drop(host.from);
     assert!(matches!(host.server.await.unwrap(), Exit::InputClosed | Exit::OutputClosed));

@@ -1,4 +1,4 @@
-//! The smallest provider that has everything: two tools, a resource, a template and a prompt. Copy it to begin one.
+//! The smallest provider with one of each kind: tools, a resource, a template and a prompt. Copy it to begin one.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use entraclaw_mcp::{Answer, Arguments, Begun, Call, Connection, Offer, Offers, P
 use rmcp::model::{Prompt, Resource, ResourceTemplate, Tool};
 use serde_json::{Value, json};
 
-/// Counts down, which takes as long as it says.
+/// A provider whose work takes as long as the call asks for.
 #[expect(unreachable_pub, reason = "a provider of a crate is public")]
 pub struct Toy;
 

@@ -1,6 +1,6 @@
-//! The files of hosts: read, replaced whole, removed.
+//! Reads, replaces and removes the files of hosts.
 //!
-//! It must never follow a symlink, touch a file of another user, or overwrite what somebody has changed in the meantime.
+//! It must never follow a symlink, touch a file of another user, or overwrite a change that was made in the meantime.
 
 #![expect(clippy::disallowed_methods, reason = "hosts' files stand outside the server's own storage")]
 
@@ -8,10 +8,10 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-/// The largest file that is changed.
+/// Largest file that is changed.
 const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 
-/// The text of a file; `None` when it is not there.
+/// The text of a file; `None` if it is missing.
 pub(super) fn read(path: &Path) -> Result<Option<String>, String> {
     let Some(found) = look(path)? else { return Ok(None) };
     if found.len() > FILE_BYTES_MAX {
@@ -31,14 +31,14 @@ pub(super) fn read(path: &Path) -> Result<Option<String>, String> {
     Ok(Some(text))
 }
 
-/// The text of a plain file of this user's that a symlink leads to; `None` for everything else. It is only looked at.
+/// The text of a plain file of this user behind a symlink, which is only read; `None` for everything else.
 pub(super) fn read_through_link(path: &Path) -> Option<String> {
     let is_link = fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
     let real = fs::canonicalize(path).ok().filter(|_| is_link)?;
     read(&real).ok().flatten()
 }
 
-/// A plain file of this user's; `None` when it is not there.
+/// Checks that a file is a plain file of this user; `None` if it is missing.
 fn look(path: &Path) -> Result<Option<Metadata>, String> {
     let found = match fs::symlink_metadata(path) {
         Ok(found) => found,
@@ -60,8 +60,8 @@ fn look(path: &Path) -> Result<Option<Metadata>, String> {
     Ok(Some(found))
 }
 
-/// Checks the nearest folder that is there: it must be this user's, not everybody's to write, and a symlink on the way
-/// to it must stay within one of the `roots`. Says where it leads, where there is a symlink.
+/// Checks the nearest existing folder: it must belong to this user, other users must not be able to write it, and a symlink
+/// on the way must stay within one of the `roots`. Returns the real folder if there is such a symlink.
 pub(super) fn check_folder(path: &Path, roots: &[PathBuf]) -> Result<Option<PathBuf>, String> {
     let mut folder = path.parent();
     while let Some(here) = folder {
@@ -96,10 +96,10 @@ pub(super) fn check_folder(path: &Path, roots: &[PathBuf]) -> Result<Option<Path
     Ok(None)
 }
 
-/// Where a folder really is, if a symlink leads there. One that leads out of the `roots` is refused: a folder of a
-/// project may have come from anybody.
+/// The real folder behind a symlink, if there is one. A symlink out of the `roots` is refused, as a stranger may have put
+/// it into a project.
 fn leads_to(folder: &Path, roots: &[PathBuf]) -> Result<Option<PathBuf>, String> {
-    // What is above a root is the machine's own affair.
+    // Folders above a root belong to the machine.
     let is_below_a_root = |here: &&Path| !roots.iter().any(|root| root.starts_with(here));
     let link = folder.ancestors().filter(is_below_a_root).find(|here| here.is_symlink());
     let Some(link) = link else { return Ok(None) };
@@ -115,7 +115,7 @@ fn leads_to(folder: &Path, roots: &[PathBuf]) -> Result<Option<PathBuf>, String>
     ))
 }
 
-/// Checks that its owner has not protected the file; a missing one is not.
+/// Checks that the file is not write-protected; a missing one is fine.
 pub(super) fn check_file(path: &Path) -> Result<(), String> {
     if look(path)?.is_some_and(|found| found.permissions().readonly()) {
         return Err(format!("it is protected from being written; run `chmod u+w {}` first", path.display()));
@@ -123,7 +123,7 @@ pub(super) fn check_file(path: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// The folders above a file that are not there, outermost first.
+/// The missing folders above a file, outermost first.
 pub(super) fn missing_folders(path: &Path) -> Vec<PathBuf> {
     let above = path.ancestors().skip(1).take_while(|folder| !folder.as_os_str().is_empty());
     let mut missing: Vec<PathBuf> = above.take_while(|folder| !folder.exists()).map(Path::to_owned).collect();
@@ -139,13 +139,13 @@ pub(super) fn make_folders(folders: &[PathBuf]) -> Result<(), String> {
     Ok(())
 }
 
-/// Removes a folder if nothing is in it; whether it is gone.
+/// Removes a folder if it is empty, and returns whether it is gone.
 pub(super) fn remove_empty(folder: &Path) -> bool {
-    // What is in it is somebody's.
+    // This fails if the folder is not empty.
     fs::remove_dir(folder).is_ok() || fs::symlink_metadata(folder).is_err()
 }
 
-/// Makes the file hold the text, or go, if it still holds what was seen before.
+/// Writes the text or removes the file, if the file still has the text from before.
 pub(super) fn replace(path: &Path, before: Option<&str>, after: Option<&str>) -> Result<(), String> {
     let at = |error: io::Error| format!("{}: {error}", path.display());
     let is_same = || {
@@ -156,7 +156,8 @@ pub(super) fn replace(path: &Path, before: Option<&str>, after: Option<&str>) ->
     if before == after {
         return Ok(());
     }
-    let changed = || format!("{}: somebody has changed it just now; run setup again", path.display());
+    let changed =
+        || format!("{}: it was changed just now by another program; run setup again", path.display());
     let Some(after) = after else {
         return if is_same()? { remove(path) } else { Err(changed()) };
     };
@@ -172,7 +173,7 @@ pub(super) fn replace(path: &Path, before: Option<&str>, after: Option<&str>) ->
     sync_folder(path).map_err(at)
 }
 
-/// Writes a text beside a file with that file's mode, whatever stands there.
+/// Writes a backup with the mode of the file; an existing backup is replaced.
 pub(super) fn keep(backup: &Path, text: &str, like: &Path) -> Result<(), String> {
     let at = |error: io::Error| format!("{}: {error}", backup.display());
     if look(backup).map_err(|problem| format!("{}: {problem}", backup.display()))?.is_some()
@@ -193,7 +194,7 @@ pub(super) fn remove(path: &Path) -> Result<(), String> {
     }
 }
 
-/// A new file in the same folder that holds the text, with the mode of the file that it is like, else for this user alone.
+/// A new file with the text in the same folder. It has the mode of the file `like`, or else is private to this user.
 fn sibling(path: &Path, text: &str, like: &Path) -> io::Result<tempfile::NamedTempFile> {
     let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
     let mut sibling = tempfile::Builder::new().prefix(".entraclaw-").suffix(".tmp").tempfile_in(folder)?;
@@ -211,13 +212,13 @@ fn is_own(found: &Metadata) -> bool {
     found.uid() == nix::unistd::geteuid().as_raw()
 }
 
-/// On Windows a user's folders are private by their inherited access list.
+/// On Windows the inherited access list makes a user's folders private.
 #[cfg(not(unix))]
 fn is_own(_found: &Metadata) -> bool {
     true
 }
 
-/// Whether its owner lets files be made in a folder, and its disk too.
+/// Whether this user can create files in a folder.
 #[cfg(unix)]
 fn takes_files(folder: &Path, found: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt as _;

@@ -1,6 +1,6 @@
-//! The folders that setups have made for hosts' files, so that the last removal takes them away again.
+//! The folders that setups have made for hosts' files, so that the last removal removes them again.
 //!
-//! It must never remove a folder that holds anything.
+//! It must never remove a folder that is not empty.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,14 +8,14 @@ use std::path::Path;
 use super::disk;
 use entraclaw_seams::storage::{DiskStorage, Storage as _, read_whole};
 
-/// Where setup keeps what it did, in the home folder.
+/// The folder of receipts in the home folder.
 pub(super) const FOLDER: &str = "setup";
-/// Which folders were made, in the home folder.
+/// The file in the home folder that lists the folders.
 const FOLDERS: &str = "setup/folders";
-/// The largest list of them that is read.
+/// Largest list that is read.
 const FOLDERS_BYTES_MAX: u64 = 1024 * 1024;
 
-/// Makes the folders above a file, and remembers first which ones it makes.
+/// Makes the missing folders above a file, after it has added them to the list.
 pub(super) fn make(home: &DiskStorage, path: &Path) -> Result<(), String> {
     let missing = disk::missing_folders(path);
     if missing.is_empty() {
@@ -27,18 +27,18 @@ pub(super) fn make(home: &DiskStorage, path: &Path) -> Result<(), String> {
     disk::make_folders(&missing)
 }
 
-/// Removes the folders that setups have made and that nobody has put anything into.
+/// Removes the listed folders that are empty.
 pub(super) fn tidy(home: &DiskStorage) -> Result<(), String> {
     let mut made = made(home)?;
     let count = made.len();
-    // Innermost first: a folder sorts before what is in it.
+    // A folder sorts before its content, so the reverse order removes the innermost first.
     let gone: Vec<String> =
         made.iter().rev().filter(|folder| disk::remove_empty(Path::new(folder))).cloned().collect();
     made.retain(|folder| !gone.contains(folder));
     if made.len() == count { Ok(()) } else { remember(home, &made) }
 }
 
-/// The folders that setups have made, as far as they are still there.
+/// The listed folders.
 fn made(home: &DiskStorage) -> Result<BTreeSet<String>, String> {
     let bytes = read_whole(home, FOLDERS, FOLDERS_BYTES_MAX).map_err(|error| error.to_string())?;
     let Some(bytes) = bytes else { return Ok(BTreeSet::new()) };

@@ -1,4 +1,4 @@
-//! `entraclaw setup`: shows what it changes in a host's files, keeps a backup beside each, and takes it all out again.
+//! `entraclaw setup`: shows its changes to a host's files, keeps a backup beside each, and removes everything again.
 //! It must never write anything while one of the files can't be changed safely.
 
 mod disk;
@@ -19,6 +19,7 @@ use crate::setup::{
     ALLOW_ANSWERS, Carrier, FirstAnswer, Host, LeftOut, Os, Places, Request, Scope, first_answer, recipe,
     runbook, told_of_answers, told_of_idle, unified,
 };
+use crate::status::amount::counted;
 use entraclaw_inbox::notice::last_told;
 
 const EXAMPLE: &str = "\
@@ -26,7 +27,7 @@ Examples:
   entraclaw setup claude-code                   connect it, for every project of yours
   entraclaw setup codex --with queue --dry-run  show what would change, change nothing
   entraclaw setup opencode --with port=5000     with a carrier that is off by default
-  entraclaw setup claude-code --allow-answers   so that nobody is needed to let an answer out
+  entraclaw setup claude-code --allow-answers   so that answers go out without a person
   entraclaw setup gemini-cli --print            one page: what to write by hand, how to start it
   entraclaw setup copilot-cli --remove          take everything out again
 Carriers: claude-code channel; copilot-cli extension; codex queue; opencode port[=N]; qwen-code input-file[=PATH]. On by themselves, until --without: claude-code inbox-socket and waking-hook; qwen-code peer-protocol.
@@ -48,19 +49,19 @@ pub(super) struct Flags {
     /// Only show what would change
     #[arg(long)]
     dry_run: bool,
-    /// Take out what setup has put in
+    /// Remove everything that setup has written
     #[arg(long)]
     remove: bool,
-    /// Print what a person would do by hand, for this host; no file is looked at
+    /// Print the steps to connect this host by hand; no file is read
     #[arg(long, conflicts_with_all = ["dry_run", "remove"])]
     print: bool,
     /// A carrier that is off by default
     #[arg(long, value_name = "CARRIER", value_parser = Carrier::parse, num_args = 1..)]
     with: Vec<Carrier>,
-    /// A carrier that is on by itself and is not wanted
+    /// A carrier that is on by default and not wanted
     #[arg(long, value_name = "CARRIER", value_parser = LeftOut::parse, num_args = 1..)]
     without: Vec<LeftOut>,
-    /// Lets the tools that answer run without a question of the host, for hours without a person: send_teams_message,
+    /// Let the answering tools run without a question of the host, for hours without a person: send_teams_message,
     /// send_email, send_bot_message
     #[arg(long)]
     allow_answers: bool,
@@ -85,7 +86,7 @@ pub(super) fn run(flags: Flags) -> ExitCode {
         Err(trouble) => return output::complain(&trouble, ExitCode::FAILURE),
     };
     let work = Work { request: &request, home };
-    // Two at once would each start from the file that the other has just changed.
+    // Of two setups at once each would start from a file that the other has just changed.
     let lock = match (flags.dry_run, work.lock()) {
         (true, _) => None,
         (false, Ok(lock)) => Some(lock),
@@ -152,7 +153,7 @@ fn perform(
 fn summary(request: &Request, steps: &[Step], changed: usize, remove: bool) -> String {
     let title = request.host.title();
     let scope = request.scope.name();
-    let files = if changed == 1 { "1 file" } else { &format!("{changed} files") };
+    let files = counted(changed as u64, "file");
     if remove {
         return match changed {
             0 => format!("Nothing of ours is in the files of {title} ({scope} scope).\n"),
@@ -180,17 +181,10 @@ fn summary(request: &Request, steps: &[Step], changed: usize, remove: bool) -> S
 }
 
 fn request(flags: &Flags, place: &Place, environment: &Environment) -> Result<Request, String> {
-    for left_out in &flags.without {
-        if left_out.host() != flags.host {
-            let (name, host) = (left_out.name(), left_out.host().name());
-            return Err(format!("--without {name} is for {host}, not for {}", flags.host.name()));
-        }
-    }
-    for carrier in &flags.with {
-        if carrier.host() != flags.host {
-            let (name, host) = (carrier.name(), carrier.host().name());
-            return Err(format!("--with {name} is for {host}, not for {}", flags.host.name()));
-        }
+    let with = flags.with.iter().map(|carrier| ("with", carrier.name(), carrier.host()));
+    let without = flags.without.iter().map(|left_out| ("without", left_out.name(), left_out.host()));
+    if let Some((flag, name, host)) = without.chain(with).find(|(.., host)| *host != flags.host) {
+        return Err(format!("--{flag} {name} is for {}, not for {}", host.name(), flags.host.name()));
     }
     if flags.allow_answers && first_answer(flags.host) == FirstAnswer::Unknown {
         let title = flags.host.title();
@@ -244,7 +238,7 @@ fn request(flags: &Flags, place: &Place, environment: &Environment) -> Result<Re
     })
 }
 
-/// A path that can stand in a file of text, on one line.
+/// The path as text, if a settings file can have it on one line.
 fn plain(path: &Path) -> Result<String, String> {
     match path.to_str() {
         Some(text) if !text.contains(char::is_control) => Ok(text.to_owned()),

@@ -1,7 +1,6 @@
-//! What can't be left alone on this machine: by the receipts in the home folder and by what running sessions say, which hosts
-//! would wait for a person at their first answer, and which nothing wakes.
-//!
-//! It must never fail because of a receipt that can't be read: then it says less.
+//! Finds the hosts that can't be left alone, by the receipts in the home folder and the running sessions: those that would
+//! wait for a person at their first answer, and those that nothing wakes.
+//! It must never fail because of a receipt that can't be read; then it reports less.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,14 +15,14 @@ use entraclaw_inbox::sessions::sessions;
 use entraclaw_inbox::wake_up::WakeUpSettings;
 use entraclaw_seams::storage::{DiskStorage, Storage as _, read_whole};
 
-/// What one setup has left in its receipts.
+/// The state of one setup by its receipts.
 #[derive(Debug, Clone, Copy)]
 struct SetUp {
     answers: bool,
     ways: WaysIn,
 }
 
-/// What is said of each such host, with what helps. `wake_ups` is what the configuration has on.
+/// A text for each such host, with the fix. `wake_ups` are those of the configuration.
 pub(in crate::command) fn unattended(home: &DiskStorage, wake_ups: &WakeUpSettings) -> Vec<String> {
     let owners = owners(home, wake_ups);
     let mut told: Vec<String> =
@@ -35,14 +34,14 @@ pub(in crate::command) fn unattended(home: &DiskStorage, wake_ups: &WakeUpSettin
             attached.insert(family.clone());
             let extension = owners.iter().any(|(owner, left)| is_of(owner, &family) && left.ways.extension);
             let ways = WaysIn::of_carriers(&session.file.carriers, extension);
-            let known = Host::ALL.into_iter().find(|host| host.name() == family);
+            let known = Host::named(&family);
             let title = known.map_or_else(|| host.name.clone(), |known| known.title().to_owned());
             let title = format!("{title} {}", host.version);
             let place = format!(" to its `entraclaw setup {family}`");
             told.extend(not_woken(title.trim_end(), &family, Some(version), ways, &place));
         }
     }
-    // What a session says of itself is nearer to the truth.
+    // A running session's own report is more reliable than receipts.
     let away = owners.iter().filter(|(owner, _)| !attached.iter().any(|family| is_of(owner, family)));
     for (owner, left) in away {
         let Some((host, place, flag)) = parts(owner) else { continue };
@@ -71,7 +70,7 @@ fn owners(home: &DiskStorage, wake_ups: &WakeUpSettings) -> BTreeMap<String, Set
             let left = owners.entry(owner.clone()).or_insert(fresh);
             left.answers |= lets_answer(content);
             let text = serde_json::to_string(content).unwrap_or_default();
-            // A switch that setup turns off is written as `false`.
+            // Setup writes these two switches only as `false`.
             left.ways.inbox_socket &= !text.contains("ENTRACLAW_WAKE_INBOX_SOCKET");
             left.ways.waking_hook &= !text.contains("ENTRACLAW_WAKE_WAKING_HOOK");
             left.ways.queue |= text.contains("ENTRACLAW_WAKE_CODEX_QUEUE");
@@ -86,10 +85,10 @@ fn is_extension(path: &str, content: &Content) -> bool {
     matches!(content, Content::Whole(_)) && Path::new(path).ends_with("extensions/entraclaw/extension.mjs")
 }
 
-/// Host, where it was set up, and the flag that says so.
+/// The host, the place of its setup, and the flag for that place.
 fn parts(owner: &str) -> Option<(Host, String, &'static str)> {
     let (name, scope) = owner.split_once('/')?;
-    let host = Host::ALL.into_iter().find(|host| host.name() == name)?;
+    let host = Host::named(name)?;
     Some(match scope.strip_prefix("project:") {
         Some(folder) => (host, format!(" in {folder}"), " --scope project"),
         None => (host, String::new(), ""),
@@ -102,7 +101,7 @@ fn stops(owner: &str) -> Option<String> {
         return None;
     }
     Some(format!(
-        "the first answer of {}{place} stops at a dialog until somebody is there; before you leave it alone, add \
+        "the first answer of {}{place} stops at a dialog until a person is there; before you leave it alone, add \
          {ALLOW_ANSWERS} to its `entraclaw setup {}{flag}`",
         host.title(),
         host.name()
@@ -114,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_hosts_that_are_known_to_ask_are_named() {
+    fn only_hosts_that_were_seen_to_ask_are_named() {
         assert!(stops("codex/user").unwrap().contains("Codex CLI stops"));
         let project = stops("claude-code/project:/srv/a b").unwrap();
         assert!(project.contains("in /srv/a b stops") && project.contains("--scope project"), "{project}");

@@ -1,4 +1,4 @@
-//! Which files a setup changes and how, with the receipts of earlier ones in the home folder.
+//! Plans and makes the changes of a setup, with the receipts of earlier ones in the home folder.
 //!
 //! It must never lose the way back: backup and receipt are on the disk before a file is replaced.
 
@@ -11,29 +11,29 @@ use super::{disk, folders};
 use crate::setup::{self, Carrier, FileRecipe, Found, Host, Outcome, Receipt, Request, digest, recipe};
 use entraclaw_seams::storage::{DiskStorage, Lock, Storage as _, read_whole};
 
-/// Receipts that are read.
+/// Most receipts that are read.
 const RECEIPTS_MAX: usize = 1_000;
-/// The largest receipt that is read; it holds the text that a file without a value had.
+/// Largest receipt that is read; it may contain the text of a file without a value.
 pub(super) const RECEIPT_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// How long another setup is waited for, in milliseconds.
+/// How long to wait for another setup, in milliseconds.
 const LOCK_WAIT_MS: u64 = 5_000;
-/// Names for a backup that are tried.
+/// Most names for a backup that are tried.
 const BACKUPS_MAX: usize = 9;
 const BACKUP: &str = "entraclaw-backup";
 /// Characters of a file's digest in the name of its receipt.
 const NAME_CHARS: usize = 16;
 
-/// What one run works on.
+/// The parts of one run.
 pub(super) struct Work<'r> {
     pub(super) request: &'r Request,
-    /// The home folder; none if it is only looked at and not there.
+    /// The home folder; `None` if it is only looked at and missing.
     pub(super) home: Option<DiskStorage>,
 }
 
-/// One file and what becomes of it.
+/// The change of one file.
 pub(super) struct Step {
     pub(super) path: PathBuf,
-    /// Where the nearest folder really is, if a symlink leads there.
+    /// The real folder, if a symlink leads there.
     pub(super) leads_to: Option<PathBuf>,
     pub(super) before: Option<String>,
     pub(super) outcome: Outcome,
@@ -47,7 +47,7 @@ impl Step {
 }
 
 impl Work<'_> {
-    /// Keeps other setups away until it is dropped.
+    /// Takes the lock that keeps other setups out until it is dropped.
     pub(super) fn lock(&self) -> Result<Option<Box<dyn Lock>>, String> {
         let Some(home) = &self.home else { return Ok(None) };
         match home.lock("setup.lock", LOCK_WAIT_MS) {
@@ -57,7 +57,7 @@ impl Work<'_> {
         }
     }
 
-    /// What is to be done, or everything that is in the way.
+    /// The steps to take, or all obstacles.
     pub(super) fn steps(&self, remove: bool) -> Result<Vec<Step>, Vec<String>> {
         let receipts = self.receipts().map_err(|problem| vec![problem])?;
         let mut files = recipe(self.request).files;
@@ -65,7 +65,7 @@ impl Work<'_> {
         if remove {
             gone.append(&mut files);
         }
-        // What an earlier setup wrote with carriers that are not asked for now.
+        // An earlier setup may have written more carriers.
         let every = Request { carriers: every_carrier(self.request.host), ..self.request.clone() };
         for file in recipe(&every).files {
             let is_asked_for = files.iter().chain(&gone).any(|known| known.paths == file.paths);
@@ -89,7 +89,7 @@ impl Work<'_> {
         if problems.is_empty() { Ok(steps) } else { Err(problems) }
     }
 
-    /// The one place where a file is written; for a removal every place where it may have been written.
+    /// The place where a file is written, or for a removal every place where it may have been written.
     fn places_of(
         &self,
         file: &FileRecipe,
@@ -138,7 +138,7 @@ impl Work<'_> {
         Ok(Some(Step { path: path.to_owned(), leads_to, before, outcome, receipt: receipt.cloned() }))
     }
 
-    /// Whether the file behind a symlink is as it would be made already, by hand.
+    /// Whether the file behind a symlink already has the content, added by hand.
     fn linked(&self, path: &Path, file: &FileRecipe, remove: bool) -> bool {
         let Some(text) = disk::read_through_link(path) else { return false };
         let found = Found { text: Some(&text), ..Found::default() };
@@ -151,7 +151,7 @@ impl Work<'_> {
         outcome.is_ok_and(|outcome| outcome.text.as_deref() == Some(text.as_str()))
     }
 
-    /// The file without us. Of one of which nothing was kept, what any choice of tools would have put there goes.
+    /// The file without our content. Without a receipt, the content of any choice of flags is removed.
     fn without(&self, name: &str, found: Found<'_>, file: &FileRecipe) -> Result<Outcome, setup::Problem> {
         let owner = self.request.owner();
         let outcome = setup::without(name, found, &owner, &file.content)?;
@@ -168,7 +168,7 @@ impl Work<'_> {
         }
     }
 
-    /// Does one step: backup, receipt, file; what is no longer needed goes last.
+    /// Takes one step: backup, receipt, file. Files that are not needed any more are removed last.
     pub(super) fn perform(&self, step: &Step) -> Result<(), String> {
         let at = |error: std::io::Error| format!("{}: {error}", step.path.display());
         let old_backup = step.receipt.as_ref().and_then(|receipt| receipt.backup.clone());
@@ -225,7 +225,7 @@ impl Work<'_> {
     }
 }
 
-/// Whether a file of the folder is a receipt, by its name.
+/// Whether a name in the folder is that of a receipt.
 pub(super) fn is_receipt(name: &str) -> bool {
     Path::new(name).extension().is_some_and(|ending| ending == "json")
 }
@@ -241,7 +241,7 @@ fn receipt_name(path: &Path) -> String {
     format!("{FOLDER}/{}.json", digest.get(..NAME_CHARS).unwrap_or(&digest))
 }
 
-/// A name for a backup beside the file that nothing has yet.
+/// An unused name for a backup beside the file.
 fn free_backup(path: &Path) -> Result<PathBuf, String> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let numbered = |number: usize| match number {

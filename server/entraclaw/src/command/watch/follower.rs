@@ -1,8 +1,8 @@
-//! What a terminal has not shown yet: the journal read as a consumer of its own, and acknowledged as it is printed.
-//! It must never lead, nor acknowledge what was not printed, nor read as somebody else.
+//! Reads the journal for a terminal as a consumer of its own, and acknowledges each message when it is printed.
+//! It must never lead, nor acknowledge a message that was not printed, nor read as another consumer.
 //!
-//! New messages are read by place and not from the mailbox: of two terminals that read as one consumer, each shows
-//! everything that comes while it is open. The mailbox is for what comes while none is.
+//! New messages are read from the journal and not from the mailbox, so that each of two terminals with one consumer shows
+//! everything that comes while it is open. The mailbox is for messages that came while no terminal was open.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,40 +15,40 @@ use entraclaw_inbox::record::{Channel, Record};
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::storage::Storage;
 
-/// Messages from before the start that are shown.
+/// Most messages from before the start that are shown.
 const BACKLOG_LINES_MAX: usize = 20;
-/// Messages that are read at a time when nobody was there for long.
+/// Messages that are read at a time after a long absence.
 const PAGE: usize = 200;
-/// Messages that are printed before they are acknowledged: so many may come twice to a terminal that was killed.
+/// Messages that are printed before they are acknowledged. So many may be shown twice if a terminal is killed.
 const BATCH: usize = 20;
 
 /// A reader of the journal that prints.
 pub(super) struct Follower {
     journal: Journal,
     mailbox: Mailbox,
-    /// One query for all channels, or one for each that is wanted.
+    /// One query for all channels, or one for each wanted channel.
     wanted: Vec<Option<Channel>>,
-    /// The newest place that was given out to be printed.
+    /// The newest sequence number that was returned for printing.
     through: u64,
     deliveries_total: u64,
-    /// Handed out and not acknowledged.
+    /// Deliveries that are not acknowledged yet.
     open: Vec<DeliveryId>,
-    /// Something was given out to be printed and is not acknowledged.
+    /// Whether messages were returned for printing and are not acknowledged.
     owes: bool,
 }
 
-/// What came while nobody watched.
+/// The messages that came while no terminal was open.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Backlog {
-    /// The newest of it, in order.
+    /// The newest of them, in order.
     pub(super) newest: Vec<Record>,
-    /// How many older ones are not among them.
+    /// The number of older ones that are left out.
     pub(super) left_out: u64,
 }
 
 impl Follower {
-    /// Begins to read as `consumer`. Somebody new begins at the end: a terminal announces what is new. No `channels`
-    /// are all of them.
+    /// Begins to read as `consumer`. A new consumer begins at the end, because a terminal shows new messages. Empty
+    /// `channels` mean all channels.
     pub(super) fn open(
         storage: Arc<dyn Storage>,
         clock: Arc<dyn Clock>,
@@ -68,7 +68,7 @@ impl Follower {
         Ok(Self { journal, mailbox, wanted, through, deliveries_total: 0, open: Vec::new(), owes: false })
     }
 
-    /// What came meanwhile. All but the newest is acknowledged at once: it is counted, not printed.
+    /// The messages that came meanwhile. All but the newest are acknowledged at once, because they are counted, not printed.
     pub(super) fn backlog(&mut self) -> Result<Backlog, JournalError> {
         let mut backlog = Backlog::default();
         let mut newest = BTreeMap::new();
@@ -79,7 +79,7 @@ impl Follower {
                 if page.is_empty() {
                     break;
                 }
-                // So long a page leaves nothing of the channel's earlier ones to be shown.
+                // After such a long page no earlier message of the channel can be shown.
                 while page.len() >= BACKLOG_LINES_MAX && self.open.len() > before + 1 {
                     let earlier = self.open.remove(before);
                     self.mailbox.acknowledge(earlier)?;
@@ -98,10 +98,10 @@ impl Follower {
         Ok(backlog)
     }
 
-    /// What came since the last call, in order; call it again while it brings something.
+    /// The messages since the last call, in order. Call it again until it returns none.
     pub(super) fn news(&mut self) -> Result<Vec<Record>, JournalError> {
         self.journal.refresh()?;
-        // Somebody who replaced the files began to count anew.
+        // The files may have been replaced by others that begin to count anew.
         self.through = self.through.min(self.journal.last_seq());
         let mut records = Vec::new();
         while records.is_empty() && self.through < self.journal.last_seq() {
@@ -114,7 +114,7 @@ impl Follower {
         Ok(records)
     }
 
-    /// Acknowledges what was given out: it is on the screen. A failure is made good by the next call.
+    /// Acknowledges the messages that were returned and are on the screen. The next call repeats a failed one.
     pub(super) fn printed(&mut self) -> Result<(), JournalError> {
         if !self.owes {
             return Ok(());
@@ -129,7 +129,7 @@ impl Follower {
                     self.acknowledge()?;
                     limit = BATCH;
                 } else {
-                    // The rest is given out by the next `news`.
+                    // The next `news` returns the rest.
                     self.give_back();
                     limit = printed;
                 }
@@ -206,7 +206,7 @@ mod tests {
         records.iter().map(|record| record.id.parse().unwrap()).collect()
     }
 
-    /// What is shown at once, after which the terminal is closed.
+    /// Opens a terminal, returns what it shows at once, and closes it.
     fn opened(disk: &MemoryStorage, channels: &[Channel]) -> (Vec<u32>, u64) {
         let mut follower = follower(disk, channels);
         let backlog = follower.backlog().unwrap();
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_terminal_begins_with_what_is_new_and_the_next_with_what_came_meanwhile() {
+    fn a_new_terminal_shows_new_messages_and_the_next_one_those_from_between() {
         let (disk, journal) = fixture();
         write(&journal, Channel::Teams, 1..4);
         let mut first = follower(&disk, &[]);
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_printed_comes_again() {
+    fn a_message_that_was_not_printed_comes_again() {
         let (disk, journal) = fixture();
         let mut killed = follower(&disk, &[]);
         write(&journal, Channel::Teams, 1..3);
@@ -249,7 +249,10 @@ mod tests {
     #[case(21, 1)]
     #[case(205, 185)]
     #[case(1_003, 983)]
-    fn of_a_long_absence_the_newest_is_shown_and_the_rest_counted(#[case] came: u32, #[case] left_out: u64) {
+    fn after_a_long_absence_the_newest_are_shown_and_the_rest_counted(
+        #[case] came: u32,
+        #[case] left_out: u64,
+    ) {
         let (disk, journal) = fixture();
         drop(follower(&disk, &[]));
         write(&journal, Channel::Teams, 0..came);

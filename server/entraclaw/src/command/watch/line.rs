@@ -1,5 +1,5 @@
-//! One message as one line: when, by which source, who, in which group, what.
-//! It must stay one line and drive no terminal, whatever a stranger wrote.
+//! One message as one line: time, source, sender, group, text.
+//! It must stay one line and never control the terminal, for any message of a stranger.
 
 use std::fmt::Write as _;
 
@@ -19,25 +19,25 @@ const WHO: Style = Style::new().bold();
 const MARK: Style = AnsiColor::Yellow.on_default();
 const TAKEN_BACK: Style = AnsiColor::Red.on_default();
 
-/// A name or a list of files takes at most a third of the line, so that some text is left to see.
+/// A name or a list of files takes at most one such part of the line, so that some text stays visible.
 const PART_OF_LINE: usize = 3;
 /// Columns of a conversation's id on a terminal: enough to tell a few apart.
 const ID_COLUMNS: usize = 10;
 
-/// Where a line is shown.
+/// The terminal that shows a line.
 #[derive(Debug, Clone)]
 pub(super) struct Frame {
     /// The reader's time zone.
     pub(super) zone: TimeZone,
-    /// Now; days before today get their date.
+    /// The current time; earlier days get their date.
     pub(super) now: Timestamp,
-    /// Columns of the terminal; `None` where nothing is cut because nobody sees a width.
+    /// The columns of the terminal; `None` if there is none, so that nothing is cut.
     pub(super) columns: Option<usize>,
 }
 
-/// The line, with colours and its end.
+/// The line of a record, with colours and its end.
 pub(super) fn line(record: &Record, frame: &Frame) -> String {
-    // Some terminals break a line as soon as its last column is taken.
+    // Some terminals wrap a line as soon as its last column is used.
     let room = frame.columns.map(|columns| columns.saturating_sub(1).max(1));
     let part = |text: String| match room {
         Some(room) => cut(&text, (room / PART_OF_LINE).max(1)),
@@ -72,7 +72,7 @@ pub(super) fn line(record: &Record, frame: &Frame) -> String {
     row.end()
 }
 
-/// The first line of a record's text as it was typed, and how many more have something to read.
+/// The first line of a record's text as it was typed, and the number of further lines that are not empty.
 pub(super) fn first_line(text: &str) -> (String, usize) {
     let text = clean_text(&unescaped(text));
     let mut lines = text.lines().map(clean_line).filter(|line| !line.is_empty());
@@ -80,7 +80,7 @@ pub(super) fn first_line(text: &str) -> (String, usize) {
     (first, lines.count())
 }
 
-/// At most so many columns of a text, an ellipsis included.
+/// The beginning of a text in at most so many columns, an ellipsis included.
 pub(super) fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -96,12 +96,12 @@ pub(super) fn cut(text: &str, columns: usize) -> String {
     kept
 }
 
-/// Columns that a text may take. Terminals differ on joined emoji, so it is the widest that any of them shows.
+/// The most columns that any terminal uses for a text; terminals differ on joined emoji.
 fn width(text: &str) -> usize {
     text.width().max(text.chars().map(|c| c.width().unwrap_or(0)).sum())
 }
 
-/// A line that grows until it is full.
+/// A line that is filled part by part.
 struct Row {
     text: String,
     room: Option<usize>,
@@ -145,12 +145,12 @@ fn colour(channel: Channel) -> Style {
     .on_default()
 }
 
-/// What kind of conversation it is and its id, where more people are in it than two.
+/// The kind of the conversation and its id, if it has more than two people.
 fn group(record: &Record) -> Option<(String, String)> {
     Some((clean_line(&record.group_kind()?), clean_line(&record.chat_id)))
 }
 
-/// The part of an id that differs from conversation to conversation.
+/// The part of an id that differs between conversations.
 fn short(id: &str) -> String {
     let own = id.split_once(':').map_or(id, |(_, own)| own);
     cut(own.strip_prefix("meeting_").unwrap_or(own), ID_COLUMNS)
@@ -230,9 +230,9 @@ mod tests {
         assert!(shown(&one, None).starts_with("20 Nov 23:59 teams"));
         let east = Frame { zone: TimeZone::fixed(jiff::tz::offset(2)), ..frame(None) };
         let there = anstream::adapter::strip_str(&line(&one, &east)).to_string();
-        assert!(there.starts_with("01:59 teams"), "it is today there: {there}");
+        assert!(there.starts_with("01:59 teams"), "in that zone it is today: {there}");
         one.ts = "soon".to_owned();
-        assert!(shown(&one, None).starts_with("10:00 "), "when it came is the next best");
+        assert!(shown(&one, None).starts_with("10:00 "), "the time of arrival is used instead");
         one.received_at = "never".to_owned();
         assert!(shown(&one, None).starts_with("--:-- "));
     }
@@ -272,7 +272,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_comes_it_is_one_line_that_fits(
+        fn any_record_is_one_line_that_fits(
             text in any::<String>(), from in any::<String>(), kind in any::<String>(), columns in 1_usize..200,
         ) {
             let mut one = record(&text);

@@ -1,4 +1,4 @@
-//! `entraclaw watch`: the terminal beside the agent, a line a message.
+//! `entraclaw watch`: prints a line for each message in a terminal beside the agent.
 //! It must never take a message from an agent, poll, or touch the network.
 
 mod follower;
@@ -31,9 +31,9 @@ use entraclaw_sanitize::clean_line;
 use entraclaw_seams::clock::{Clock as _, SystemClock};
 use entraclaw_seams::storage::Storage;
 
-/// How often the journal is looked at: half of what a person may wait for a line.
+/// How often the journal is read: half the time that a person may wait for a line.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
-/// It is looked who polls at every so many looks, which is every two seconds.
+/// Every so many looks, which is every two seconds, it checks which session polls.
 const POLLERS_LOOKS: u64 = 8;
 
 const EXAMPLE: &str = "\
@@ -47,7 +47,7 @@ Exit codes: 0 ended by Ctrl-C or by the reader of its output, 1 the messages can
 pub(super) struct Flags {
     #[command(flatten)]
     home: Home,
-    /// Print messages and nothing about them
+    /// Print only messages, no notes about them
     #[arg(long)]
     quiet: bool,
     /// Only Teams; with --email or --bot these too
@@ -62,13 +62,13 @@ pub(super) struct Flags {
     /// Notify the desktop too, where there is one
     #[arg(long)]
     toast: bool,
-    /// Whose place in the inbox is kept; never an agent's
+    /// The consumer whose cursor is kept; never an agent's
     #[arg(long, value_name = "NAME", default_value = WATCHER)]
     consumer: String,
 }
 
 impl Flags {
-    /// The channels that are wanted; none are all.
+    /// The wanted channels; an empty list means all.
     fn channels(&self) -> Vec<Channel> {
         let flags = [(self.teams, Channel::Teams), (self.email, Channel::Email), (self.bot, Channel::Bot)];
         flags.into_iter().filter(|(wanted, _)| *wanted).map(|(_, channel)| channel).collect()
@@ -126,12 +126,12 @@ pub(super) fn run(flags: Flags) -> ExitCode {
             Err(End::Failed(problem)) => output::complain(&problem, ExitCode::FAILURE),
         }
     });
-    // A thread may still wait for somebody who does not read.
+    // A thread may still wait in a write to a reader that does not read.
     runtime.shutdown_background();
     code
 }
 
-/// Whoever read with an agent's cursor would take its messages.
+/// Refuses an agent's consumer: reading with its cursor would take its messages.
 fn belongs_to_an_agent(consumer: &ConsumerName, place: &Place) -> Option<String> {
     let name = consumer.as_str();
     let sessions = gather_sessions(&*place.storage(), "", SystemClock.now()).sessions;
@@ -146,20 +146,20 @@ fn belongs_to_an_agent(consumer: &ConsumerName, place: &Place) -> Option<String>
     })
 }
 
-/// Everything that is looked at.
+/// The state of a running `watch`.
 struct Watch {
     follower: Follower,
     pollers: Pollers,
     storage: Arc<dyn Storage>,
     toaster: Option<Toaster>,
     zone: TimeZone,
-    /// What is wrong with the journal, as it was last told.
+    /// The problem with the journal that was last shown.
     complaint: Option<String>,
 }
 
 impl Watch {
     async fn run(mut self, screen: &mut Screen, header: &str) -> Result<Infallible, End> {
-        // Signals are heard from here on, before anybody can see that it runs.
+        // Signals are handled from here on, before any output shows that it runs.
         screen.rest(Duration::ZERO).await?;
         screen.note(Tone::Aside, header).await?;
         screen
@@ -228,7 +228,7 @@ impl Watch {
             }
             self.print(screen, &records).await?;
         }
-        // What could not be acknowledged is tried again at every look.
+        // A failed acknowledgement is repeated at every look.
         let owed = self.follower.printed().err().map(|error| error.to_string());
         self.complain(screen, owed).await
     }
@@ -242,7 +242,7 @@ impl Watch {
         self.complain(screen, owed).await
     }
 
-    /// Tells what is wrong with the journal when that changes.
+    /// Shows the problem with the journal when it changes.
     async fn complain(&mut self, screen: &mut Screen, trouble: Option<String>) -> Result<(), End> {
         if self.complaint == trouble {
             return Ok(());

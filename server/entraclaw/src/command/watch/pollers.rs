@@ -1,5 +1,5 @@
-//! Who brings messages into the journal, told when it changes: a terminal that shows nothing must say why.
-//! It must never repeat itself, nor take the moment in which another session takes over for a fault.
+//! Reports which session polls, whenever that changes, because a terminal that shows nothing must say why.
+//! It must never repeat itself, nor report the moment in which another session takes over as a fault.
 
 use std::collections::BTreeSet;
 
@@ -9,43 +9,43 @@ use crate::status::{Report, gather_sessions, judge};
 use entraclaw_sanitize::clean_line;
 use entraclaw_seams::storage::Storage;
 
-/// What was last told, and what was seen since.
+/// The last report, and what was seen since.
 pub(super) struct Pollers {
     /// The home folder, for people.
     home: String,
-    /// What is wrong with the configuration.
+    /// The problems of the configuration.
     troubles: Vec<String>,
     told: Option<Kind>,
-    /// Seen once; it is told when it is seen again.
+    /// A state that was seen once; it is reported when it is seen again.
     doubted: Option<Kind>,
 }
 
-/// What makes one state of affairs another one; process ids, times and a fault's changing details don't.
+/// The kind of a state. Process ids, times and changing details of a fault don't make a new kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Kind {
     polls: bool,
     troubles: BTreeSet<String>,
 }
 
-/// Something to tell.
+/// A report.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct News {
-    /// Who polls, when that is news.
+    /// The session that polls, if that has changed.
     pub(super) polls: Option<String>,
-    /// What is wrong and was not told yet, each with what helps.
+    /// New problems, each with the fix.
     pub(super) wrong: Vec<String>,
 }
 
 impl Pollers {
-    /// Nothing was told yet.
+    /// A watcher that has reported nothing yet.
     pub(super) fn new(home: String, troubles: Vec<String>) -> Self {
         Self { home, troubles, told: None, doubted: None }
     }
 
-    /// Looks, and says what is to be told. The first look always tells.
+    /// Looks at the files and returns the report that is due. The first look always returns one.
     pub(super) fn look(&mut self, storage: &dyn Storage, now: Timestamp) -> Option<News> {
         let mut report = gather_sessions(storage, &self.home, now);
-        // What the dead left over, and old files, are for `status`.
+        // Files of ended sessions, and old files, are left to `status`.
         report.sessions.retain(|session| session.alive);
         if let Some(status) = &mut report.status {
             status.upkeep = None;
@@ -78,7 +78,7 @@ impl Pollers {
     }
 }
 
-/// What a line is about.
+/// The subject of a line.
 fn subject(line: &str) -> &str {
     line.split(':').next().unwrap_or_default()
 }
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn it_says_who_polls_when_that_changes_and_nothing_twice() {
+    fn a_change_of_the_polling_session_is_reported_once() {
         let disk = MemoryStorage::new();
         let mut pollers = Pollers::new("/home/alice".to_owned(), Vec::new());
         let nobody = "no session is running, so nothing is polled; start a host";
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fault_is_told_once_however_its_words_change() {
+    fn a_fault_with_changing_words_is_reported_once() {
         let disk = MemoryStorage::new();
         put(&disk, "sessions/one.json", &session(true));
         let _alive = disk.new_process().try_lock("sessions/one.lock").unwrap().unwrap();

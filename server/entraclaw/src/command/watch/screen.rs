@@ -1,5 +1,5 @@
-//! What the terminal, or whatever else stdout is, gets: messages to stdout, everything about them to stderr.
-//! It must never leave a part of a line, and never keep a signal waiting for somebody who does not read.
+//! Writes messages to stdout and notes about them to stderr.
+//! It must never leave an incomplete line, and never delay a signal because a reader does not read.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::pin::Pin;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 
-/// Time for a line that is being written to get there when the end is asked for.
+/// How long a line that is being written may take after the end was asked for.
 const LAST_LINE: Duration = Duration::from_millis(100);
 
 const GOOD: Style = AnsiColor::Green.on_default();
@@ -18,41 +18,41 @@ const DIM: Style = Style::new().dimmed();
 /// Why watching ended.
 #[derive(Debug)]
 pub(super) enum End {
-    /// Somebody asked for it.
+    /// A signal asked for it.
     Asked,
-    /// Nobody reads any more.
+    /// The reader closed the pipe.
     Closed,
     /// The lines can't be written.
     Failed(String),
 }
 
-/// How a note is meant.
+/// The tone of a note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tone {
     /// All is well.
     Good,
     /// Something is wrong.
     Bad,
-    /// Worth knowing.
+    /// A hint.
     Aside,
 }
 
-/// Both streams, and the signal that ends it.
+/// Both streams, and the signal that ends the command.
 pub(super) struct Screen {
     stop: Pin<Box<dyn Future<Output = ()>>>,
-    /// Only messages are wanted.
+    /// Whether only messages are wanted.
     quiet: bool,
     colours: bool,
 }
 
 impl Screen {
-    /// The process's own streams. `stop` ends everything.
+    /// Uses the process's own streams. `stop` ends everything.
     pub(super) fn new(quiet: bool, stop: impl Future<Output = ()> + 'static) -> Self {
         let colours = AutoStream::choice(&io::stdout()) != ColorChoice::Never;
         Self { stop: Box::pin(stop), quiet, colours }
     }
 
-    /// Columns of the terminal that shows the lines; `None` when none does.
+    /// The columns of the terminal on stdout; `None` if there is none.
     pub(super) fn columns() -> Option<usize> {
         let (columns, _) = terminal_size::terminal_size_of(io::stdout())?;
         Some(usize::from(columns.0)).filter(|columns| *columns > 0)
@@ -72,7 +72,7 @@ impl Screen {
         }
     }
 
-    /// Says something about the messages. Whether anybody hears it does not matter.
+    /// Writes a note about the messages. A failure does not matter.
     pub(super) async fn note(&mut self, tone: Tone, text: &str) -> Result<(), End> {
         if self.quiet {
             return Ok(());
@@ -87,7 +87,7 @@ impl Screen {
         Ok(())
     }
 
-    /// Passes the time; ends when that is asked for or nobody reads any more.
+    /// Waits; ends early if the end is asked for or the reader is gone.
     pub(super) async fn rest(&mut self, time: Duration) -> Result<(), End> {
         tokio::select! {
             biased;
@@ -97,14 +97,14 @@ impl Screen {
         if is_closed() { Err(End::Closed) } else { Ok(()) }
     }
 
-    /// The shell's prompt begins on a line of its own.
+    /// Ends the line, so that the shell's prompt begins on a new one.
     pub(super) fn end(&self) {
         if !self.quiet && io::stderr().is_terminal() {
             let _ = io::stderr().write_all(b"\n");
         }
     }
 
-    /// A reader that has stopped blocks the write, so it is done elsewhere.
+    /// Writes on another thread, because a stopped reader blocks the write.
     async fn write(
         &mut self,
         write: impl FnOnce() -> io::Result<()> + Send + 'static,
@@ -121,7 +121,7 @@ impl Screen {
     }
 }
 
-/// Whether the reader of a pipe is gone: otherwise nobody would notice before the next message.
+/// Waits until the reader of a pipe is gone, which would otherwise show only at the next message.
 #[cfg(unix)]
 fn is_closed() -> bool {
     use std::os::fd::AsFd as _;

@@ -1,5 +1,5 @@
-//! Notifications of the desktop, as far as there is one.
-//! It must never hold up the terminal, never bring markup of a stranger to the desktop, and complain once at most.
+//! Notifications on the desktop, if there is one.
+//! It must never delay the terminal, never pass a stranger's markup to the desktop, and complain at most once.
 
 use tokio::task::JoinHandle;
 
@@ -7,11 +7,11 @@ use super::line::{cut, first_line};
 use entraclaw_inbox::record::Record;
 use entraclaw_sanitize::clean_line;
 
-/// Columns of a notification's title and of its text.
+/// Most columns of a notification's title and of its text.
 const TITLE_COLUMNS: usize = 60;
 const TEXT_COLUMNS: usize = 200;
 
-/// Shows one notification at a time; what comes meanwhile is in the terminal.
+/// Shows one notification at a time; messages that come meanwhile are only in the terminal.
 #[derive(Default)]
 pub(super) struct Toaster {
     under_way: Option<JoinHandle<Result<(), String>>>,
@@ -19,7 +19,7 @@ pub(super) struct Toaster {
 }
 
 impl Toaster {
-    /// Shows the newest of these messages, and how many others there are.
+    /// Shows the newest of these messages, and the number of the others.
     pub(super) fn show(&mut self, records: &[Record]) {
         let Some((newest, others)) = records.split_last() else { return };
         if self.under_way.is_none() {
@@ -28,10 +28,10 @@ impl Toaster {
         }
     }
 
-    /// What went wrong with the last one, if it is over and nothing was said yet.
+    /// The problem of the last notification, if it is over and the problem was not reported yet.
     pub(super) async fn trouble(&mut self) -> Option<String> {
         let over = self.under_way.take_if(|task| task.is_finished())?;
-        // A panic of a system's library is one more way to have no notifications.
+        // A panic in a system's library also means that notifications don't work.
         let problem = over.await.unwrap_or_else(|error| Err(error.to_string())).err()?;
         if std::mem::replace(&mut self.complained, true) {
             return None;
@@ -46,7 +46,7 @@ fn notify(title: &str, text: &str) -> Result<(), String> {
     notification.show().map(drop).map_err(|error| error.to_string())
 }
 
-/// Title and text.
+/// The title and the text.
 fn words(newest: &Record, others: usize) -> (String, String) {
     let more = if others == 0 { String::new() } else { format!(" (+{others} more)") };
     let title =
@@ -59,7 +59,7 @@ fn words(newest: &Record, others: usize) -> (String, String) {
     (unmarked(&title), unmarked(&text))
 }
 
-/// Some desktops read markup and some don't, so neither an escape nor none is right everywhere; look-alikes are.
+/// Replaces markup by look-alike characters: some desktops interpret markup and some don't, so escaping is no answer.
 fn unmarked(text: &str) -> String {
     text.replace('<', "‹").replace('>', "›").replace('&', "＆")
 }

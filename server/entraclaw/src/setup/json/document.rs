@@ -1,6 +1,6 @@
-//! A text of JSON with the place of everything in it.
+//! A text of JSON with the place of every value and token.
 //!
-//! It must never be read more leniently than the hosts that allow comments and trailing commas do.
+//! It must never be more lenient than the hosts that allow comments and trailing commas.
 
 use std::ops::Range;
 
@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::super::content::Problem;
 use super::style::Style;
 
-/// A text that could be read whole.
+/// A text that was parsed completely.
 pub(super) struct Document<'a> {
     pub(super) text: &'a str,
     root: Option<Node<'a>>,
@@ -21,7 +21,7 @@ pub(super) struct Document<'a> {
     tokens: Vec<Place>,
 }
 
-/// A token.
+/// The place of a token.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Place {
     pub(super) start: usize,
@@ -30,15 +30,15 @@ pub(super) struct Place {
     is_comment: bool,
 }
 
-/// What stands at a path.
+/// The result of a search for a path.
 pub(super) enum Found<'d, 'a> {
     At {
         value: &'d Node<'a>,
-        /// Name and value.
+        /// The range of name and value.
         member: Range<usize>,
         parent: &'d Object<'a>,
     },
-    /// The last object on the way, and the index of the first name that it lacks.
+    /// The last object on the path, and the index of the first name that it lacks.
     Missing { parent: &'d Object<'a>, depth: usize },
 }
 
@@ -67,7 +67,7 @@ impl<'a> Document<'a> {
         Style::of(self.text, self.root.as_ref())
     }
 
-    /// What stands at a path. A value on the way that is no object, and a name that stands twice, are refused.
+    /// Finds a path. Refuses a value on the path that is no object, and a name that occurs twice.
     pub(super) fn find(&self, path: &[String]) -> Result<Found<'_, 'a>, Problem> {
         let Some(Node::Object(root)) = &self.root else {
             return Err(Problem::new("it holds no object"));
@@ -93,7 +93,7 @@ impl<'a> Document<'a> {
         Err(Problem::new("an empty path"))
     }
 
-    /// A value of another kind than the host wants there.
+    /// The problem that a value has another type than the host wants.
     pub(super) fn wrong_kind(&self, value: &Node<'_>, path: &[String], wanted: &str) -> Problem {
         let kind = match value {
             Node::Object(_) => "an object",
@@ -111,7 +111,7 @@ impl<'a> Document<'a> {
         Problem::at(self.text, range(value).start, what)
     }
 
-    /// The first token from a byte on, comments left out.
+    /// The first token from a byte on, without comments.
     pub(super) fn next_token(&self, from: usize) -> Option<Place> {
         let index = self.tokens.partition_point(|token| token.start < from);
         self.tokens[index..].iter().copied().find(|token| !token.is_comment)
@@ -124,7 +124,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// As lenient as the most lenient of the hosts, and no more.
+/// The options of the most lenient host.
 fn options() -> ParseOptions {
     ParseOptions {
         allow_comments: true,
@@ -145,7 +145,7 @@ pub(super) fn value(node: &Node<'_>) -> Value {
     node.clone().into()
 }
 
-/// Where the value stands, in bytes.
+/// The range of the value in bytes.
 pub(super) fn range(node: &Node<'_>) -> Range<usize> {
     let range = node.range();
     range.start..range.end

@@ -1,11 +1,11 @@
-//! Changes to JSON that people wrote: what is ours goes in and out, every other byte stays.
+//! Changes JSON that people wrote: our content is added and removed, and every other byte stays.
 //!
-//! Comments and trailing commas are taken, since some hosts allow them. It must never change a text that it can't read whole,
-//! nor one where a name on the way stands twice.
+//! Comments and trailing commas are accepted, since some hosts allow them. It must never change a text that it can't read
+//! completely, nor one where a name on the path occurs twice.
 //!
-//! The `cst` feature of `jsonc-parser` does not do this: of 5,000 texts in random layouts it gave back 31 in a hundred to
-//! the byte when what it had put in was removed again, it lays a text of one line out anew, and its nodes do not know the
-//! line that a refusal names. So its parser is used, and places are kept here.
+//! The `cst` feature of `jsonc-parser` does not do this: of 5,000 texts in random layouts it restored 31 in a hundred to
+//! the byte when its additions were removed again, it changes the layout of a text of one line, and its nodes do not know
+//! the line for a refusal. So only its parser is used.
 
 mod document;
 mod splice;
@@ -20,7 +20,7 @@ use self::document::{Document, Found};
 use self::splice::{insert_element, insert_member, remove};
 use super::content::{Edit, Op, Path, Problem, newline, runs_entraclaw};
 
-/// The text with the edits, and what was done. What is there already is left alone.
+/// The text with the edits, and the changes. Content that is there already is not changed.
 pub(super) fn apply(text: &str, edits: &[Edit]) -> Result<(String, Vec<Op>), Problem> {
     let mut work = Work { text: text.to_owned(), ops: Vec::new() };
     work.root()?;
@@ -76,7 +76,7 @@ impl Work {
         }
     }
 
-    /// Takes over an entry that a person wrote for this program: what we need is set, the rest is left.
+    /// Takes over an entry that a person wrote for this program: sets what we need and leaves the rest.
     fn adopt(&mut self, path: &[String], value: &Value) -> Result<(), Problem> {
         let Value::Object(members) = value else { return self.setting(path, value) };
         for (name, value) in members {
@@ -147,12 +147,12 @@ impl Work {
     }
 }
 
-/// The value, in one object for each name.
+/// The value inside one object for each name.
 fn nested(names: &[String], value: Value) -> Value {
     names.iter().rev().fold(value, |inner, name| Value::Object([(name.clone(), inner)].into_iter().collect()))
 }
 
-/// The text without what the ops did to it, as far as it still stands there.
+/// The text with the changes undone, as far as they are still there.
 pub(super) fn undo(text: &str, ops: &[Op]) -> Result<String, Problem> {
     let mut text = text.to_owned();
     Document::parse(&text)?;
@@ -169,7 +169,7 @@ fn undo_one(text: &str, op: &Op) -> Result<Option<String>, Problem> {
     let document = Document::parse(text)?;
     let at = |path: &Path| match document.find(path) {
         Ok(Found::At { value, member, parent }) => Some((value, member, parent)),
-        // Somebody has put something else there, which is theirs.
+        // Another value is there by now, which is not ours.
         _ => None,
     };
     let removed = match op {
@@ -213,15 +213,15 @@ fn undo_one(text: &str, op: &Op) -> Result<Option<String>, Problem> {
     Ok(removed)
 }
 
-/// The command of an entry of a list of hooks.
+/// The command in an entry of a list of hooks.
 fn command_of(element: &Value) -> Option<&str> {
     let inner = element.get("hooks").and_then(|hooks| hooks.get(0)).unwrap_or(element);
     inner.get("command").or_else(|| inner.get("bash")).and_then(Value::as_str)
 }
 
-/// What is recognisably ours in a text of which nothing was kept: entries of this program and elements as we write them, and
-/// what is around them if it is empty without them. Settings may be the user's own and are left, and so is an empty list or
-/// object in which nothing of ours stands.
+/// The changes that look like ours in a text without a receipt: entries of this program and elements in our form, and
+/// their containers if they are empty without them. Settings may be the user's own and are left, and so is an empty list
+/// or object that has nothing of ours.
 pub(super) fn guess(text: &str, edits: &[Edit]) -> Result<Vec<Op>, Problem> {
     let mut ops = Vec::new();
     let made = |path: &[String], up_to: usize| {
@@ -249,7 +249,7 @@ pub(super) fn guess(text: &str, edits: &[Edit]) -> Result<Vec<Op>, Problem> {
     Ok(ops)
 }
 
-/// Whether nothing but an empty object is left.
+/// Whether only an empty object is left.
 pub(super) fn is_empty(text: &str) -> bool {
     text.split_whitespace().collect::<String>() == "{}" || text.trim().is_empty()
 }

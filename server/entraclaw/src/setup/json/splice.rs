@@ -1,6 +1,6 @@
-//! Puts a value into a text of JSON and takes one out, in the manner of the text around it.
+//! Adds a value to a text of JSON and removes one, in the style of the text around it.
 //!
-//! It must never touch a byte that is not a separator of what it puts in or takes out.
+//! It must never change another byte than the value and its separators.
 
 use std::ops::Range;
 
@@ -43,7 +43,7 @@ fn insert(
     let close = container.end - 1;
     let outer = line_indent(text, container.start);
     let has_lines = text[container.start..container.end].contains('\n');
-    // After the last comment too, which belongs to what stands before it.
+    // The last comment belongs to the value before it.
     let at = document.previous_token(close, true).map_or(close, |token| token.end);
     let inner = ends.and_then(|(first, _)| own_indent(text, first));
     let inner = inner.map_or_else(|| format!("{outer}{}", style.indent), str::to_owned);
@@ -68,8 +68,8 @@ fn insert(
     (spliced(text, &changes), false)
 }
 
-/// The text without a member or element, and without the comma that parted it from the others.
-/// `opened`: the container was empty and on one line before, and is so again when nothing is left in it.
+/// The text without a member or element, and without the comma that separated it.
+/// `opened` says that the container was empty and on one line before, and must be so again if it is empty.
 pub(super) fn remove(document: &Document<'_>, item: Range<usize>, container: Span, opened: bool) -> String {
     let text = document.text;
     let following = document.next_token(item.end).filter(|token| token.is_comma);
@@ -91,7 +91,7 @@ pub(super) fn remove(document: &Document<'_>, item: Range<usize>, container: Spa
             vec![(comma.start..comma.end, String::new()), (start.max(comma.end)..item.end, String::new())]
         }
         (None, None) => {
-            // Where an empty container was opened, the end of the line after the item is ours too.
+            // If an empty container was opened, the line end after the item is ours too.
             let rest = &text[item.end..container.end];
             let closing = rest.strip_prefix("\r\n").or_else(|| rest.strip_prefix('\n')).filter(|_| opened);
             let closing =
@@ -103,7 +103,7 @@ pub(super) fn remove(document: &Document<'_>, item: Range<usize>, container: Spa
     spliced(text, &changes)
 }
 
-/// The text with some ranges replaced; they are in order and apart.
+/// The text with some ranges replaced; they are in order and don't overlap.
 fn spliced(text: &str, changes: &[(Range<usize>, String)]) -> String {
     let mut out = String::with_capacity(text.len() + changes.iter().map(|(_, new)| new.len()).sum::<usize>());
     let mut from = 0;

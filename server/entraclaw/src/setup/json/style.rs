@@ -1,19 +1,19 @@
-//! How a text of JSON is laid out, so that what is put in looks like what was there.
+//! The style of a text of JSON, so that additions look like the rest.
 
 use jsonc_parser::ast::Value as Node;
 use serde_json::Value;
 
 use super::super::content::newline;
 
-/// Deepest indentation step that is believed, in characters.
+/// Longest indentation step that is accepted, in characters.
 const INDENT_CHARS_MAX: usize = 8;
 
-/// How a text is laid out.
+/// The style of a text.
 pub(super) struct Style<'a> {
     pub(super) text: &'a str,
     pub(super) newline: &'static str,
     pub(super) indent: String,
-    /// Everything on one line.
+    /// Whether everything is on one line.
     pub(super) is_compact: bool,
 }
 
@@ -29,7 +29,7 @@ impl<'a> Style<'a> {
         Self { text, newline: newline(text), indent, is_compact }
     }
 
-    /// A value as it is written at a byte of the text.
+    /// A value in the style of a place in the text.
     pub(super) fn render_at(&self, at: usize, value: &Value) -> String {
         self.render(value, line_indent(self.text, at))
     }
@@ -48,14 +48,14 @@ impl<'a> Style<'a> {
     }
 }
 
-/// The blank start of the line that a byte is on.
+/// The indentation of the line of a byte.
 pub(super) fn line_indent(text: &str, at: usize) -> &str {
     let start = text[..at].rfind('\n').map_or(0, |newline| newline + 1);
     let line = &text[start..at];
     &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
 }
 
-/// The same, when nothing else stands before the byte on its line.
+/// The same, if only blanks are before the byte on its line.
 pub(super) fn own_indent(text: &str, at: usize) -> Option<&str> {
     let start = text[..at].rfind('\n')? + 1;
     let before = &text[start..at];

@@ -1,4 +1,4 @@
-//! What goes in comes out to the byte, whatever the text looks like, and what is in the way is refused with its place.
+//! Checks that additions are removed to the byte in any layout, and that obstacles are refused with their place.
 
 use proptest::prelude::*;
 use rstest::rstest;
@@ -57,7 +57,7 @@ fn data(text: &str) -> Value {
     "{\r\n  \"s\": {\r\n    \"b\": 1 // last\r\n  }\r\n}\r\n",
     "{\r\n  \"s\": {\r\n    \"b\": 1, // last\r\n    \"entraclaw\": {\r\n      \"command\": \"/opt/entraclaw\",\r\n      \"args\": [\r\n        \"serve\"\r\n      ]\r\n    }\r\n  }\r\n}\r\n"
 )]
-fn a_member_goes_in_as_the_text_is_laid_out(#[case] before: &str, #[case] after: &str) {
+fn a_member_is_added_in_the_style_of_the_text(#[case] before: &str, #[case] after: &str) {
     let edits = [Edit::Member { path: path("s.entraclaw"), value: entry() }];
     let (text, ops) = apply(before, &edits).unwrap();
     assert_eq!(text, after);
@@ -79,7 +79,7 @@ fn a_member_goes_in_as_the_text_is_laid_out(#[case] before: &str, #[case] after:
 #[case("{\"s\": {},\n \"s\": {}}", (2, 2))]
 #[case("{\"s\": {\"entraclaw\": {\"command\": \"sh\"}}}", (1, 21))]
 #[case("{\"s\": {\"entraclaw\": 5}}", (1, 21))]
-fn what_is_in_the_way_is_refused_with_its_place(#[case] text: &str, #[case] place: (usize, usize)) {
+fn an_obstacle_is_refused_with_its_place(#[case] text: &str, #[case] place: (usize, usize)) {
     let edits = [Edit::Member { path: path("s.entraclaw"), value: entry() }];
     let problem = apply(text, &edits).unwrap_err();
     assert_eq!(problem.at, Some(place), "{problem}");
@@ -94,7 +94,7 @@ fn a_list_of_another_kind_is_refused() {
 }
 
 #[test]
-fn nesting_and_size_end_nothing() {
+fn deep_and_large_texts_are_handled() {
     let deep = "[".repeat(200_000);
     assert!(apply(&deep, &edits()).is_err());
     let deep = format!("{{\"a\": {}1{}}}", "[".repeat(400), "]".repeat(400));
@@ -124,7 +124,7 @@ fn an_entry_that_a_person_wrote_for_us_is_taken_over_and_given_back() {
 }
 
 #[test]
-fn a_setting_is_given_back_unless_somebody_has_set_it_again() {
+fn a_setting_is_given_back_unless_it_was_changed_again() {
     let before = "{\n  \"x\": {\"y\": \"silent\" /* mine */}\n}\n";
     let (text, ops) = apply(before, &[Edit::Setting { path: path("x.y"), value: json!("inject") }]).unwrap();
     assert_eq!(text, "{\n  \"x\": {\"y\": \"inject\" /* mine */}\n}\n");
@@ -134,7 +134,7 @@ fn a_setting_is_given_back_unless_somebody_has_set_it_again() {
 }
 
 #[test]
-fn what_others_put_beside_ours_stays() {
+fn foreign_content_beside_ours_stays() {
     let (text, ops) = apply("{}\n", &edits()).unwrap();
     let theirs = text
         .replace("\"Stop\": [", "\"Stop\": [\n      {\"hooks\": []},")
@@ -142,7 +142,7 @@ fn what_others_put_beside_ours_stays() {
         .replace("hook claude-code SessionStart\"", "hook claude-code SessionStart\", \"timeout\": 3");
     let left = data(&undo(&theirs, &ops).unwrap());
     assert_eq!(left, json!({"mcpServers": {"mine": {"command": "x"}}, "hooks": {"Stop": [{"hooks": []}]}}));
-    // Without anything kept, settings are left: they may be the user's own.
+    // Without a receipt settings are left, as they may be the user's own.
     let left = data(&undo(&theirs, &guess(&theirs, &edits()).unwrap()).unwrap());
     let setting = json!({"shell": {"behavior": "inject"}});
     assert_eq!(
@@ -152,7 +152,7 @@ fn what_others_put_beside_ours_stays() {
 }
 
 #[test]
-fn empty_places_of_a_person_are_not_ours_when_nothing_was_kept() {
+fn empty_containers_are_not_ours_without_a_receipt() {
     let theirs = "{\n  \"mcpServers\": {},\n  \"hooks\": {\"Stop\": [ ]}\n}\n";
     assert_eq!(guess(theirs, &edits()).unwrap(), []);
     let (text, _) = apply(theirs, &edits()[..1]).unwrap();
@@ -262,7 +262,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
     #[test]
-    fn whatever_the_layout_the_round_trip_gives_the_same_bytes(text in texts()) {
+    fn in_any_layout_a_removal_restores_the_same_bytes(text in texts()) {
         let before = data(&text);
         let (with, ops) = apply(&text, &edits()).unwrap();
         let after = data(&with);
@@ -279,7 +279,7 @@ proptest! {
     }
 
     #[test]
-    fn what_a_person_adds_in_between_survives(text in texts()) {
+    fn a_persons_addition_in_between_survives(text in texts()) {
         let mine = [Edit::Setting { path: path("zzz.mine"), value: json!({"k": [1, 2]}) }];
         let (with, ops) = apply(&text, &edits()).unwrap();
         let (edited, _) = apply(&with, &mine).unwrap();
@@ -288,7 +288,7 @@ proptest! {
     }
 
     #[test]
-    fn hostile_texts_are_refused_or_changed_but_never_end_the_program(text in "[\\[\\]{}:,\"a1/* \n\\\\]{0,40}") {
+    fn hostile_texts_are_refused_or_changed_without_a_panic(text in "[\\[\\]{}:,\"a1/* \n\\\\]{0,40}") {
         if let Ok((with, ops)) = apply(&text, &edits()) {
             prop_assert_eq!(undo(&with, &ops).unwrap(), text);
         }

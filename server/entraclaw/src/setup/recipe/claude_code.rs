@@ -1,11 +1,12 @@
-//! Claude Code: the server, hooks, and rules that let it wait without asking.
+//! Claude Code: the server, hooks, and rules that let it wait without a question.
 //!
-//! It must never allow a tool that sends without being asked to.
+//! It must never allow a sending tool unless the user asked for it.
 
 use serde_json::json;
 
 use super::{
-    HOOK_TIMEOUT_S, Recipe, SERVER, element, file, hook_groups, instructions, member, server, unasked_tools,
+    HOOK_TIMEOUT_S, Recipe, SERVER, element, file, hook_groups, instructions, member, notes, server,
+    unasked_tools,
 };
 use crate::setup::content::{Content, Edit};
 use crate::setup::request::{Carrier, LeftOut, Os, Request, Scope};
@@ -24,7 +25,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
             folder.join("settings.json"),
             folder.join("CLAUDE.md"),
         ),
-        // The one beside settings.json that is not shared: hooks name this machine's program.
+        // The file beside settings.json that is not shared, because hooks name this machine's program.
         Scope::Project => (
             places.project.join(".mcp.json"),
             places.project.join(".claude/settings.local.json"),
@@ -43,36 +44,27 @@ pub(super) fn recipe(request: &Request) -> Recipe {
     } else {
         "claude"
     };
-    let mut notes = vec![
-        "With several sessions at once each of them may hear a message; give one of them the listening."
-            .to_owned(),
-    ];
-    if request.scope == Scope::Project {
-        notes.push("Claude Code asks once whether it may use the servers of .mcp.json.".to_owned());
-    }
-    if has_channel {
-        notes.push(
+    let notes = notes([
+        Some("With several sessions at once each of them may hear a message; give one of them the listening."),
+        (request.scope == Scope::Project)
+            .then_some("Claude Code asks once whether it may use the servers of .mcp.json."),
+        has_channel.then_some(
             "Not confirmed: whether channels are on is decided by the vendor for each account; where they are off, the \
-             screen says so at the start, and everything else works. The flag switches a safety off: name this server only."
-                .to_owned(),
-        );
-    }
-    notes.push(
-        "Your screen shows what a hook hands over at the end of a turn, before 2.1.163 under the words Stop hook error, and \
-         later as Stop hook feedback or Stop hook says; it is no error."
-            .to_owned(),
-    );
-    if request.places.os == Os::Windows {
-        notes.push(
-            "The hook that wakes versions without an inbox socket was not tried on Windows, and is not written there."
-                .to_owned(),
-        );
-    }
+             screen says so at the start, and everything else works. The flag switches a safety off: name this server only.",
+        ),
+        Some(
+            "Your screen shows what a hook hands over at the end of a turn, before 2.1.163 under the words Stop hook error, and \
+             later as Stop hook feedback or Stop hook says; it is no error.",
+        ),
+        (request.places.os == Os::Windows).then_some(
+            "The hook that wakes versions without an inbox socket was not tried on Windows, and is not written there.",
+        ),
+    ]);
     Recipe {
         files: vec![
             file(servers, "the server", Content::Json(vec![entry])),
             file(settings, "hooks, and rules for what it may do without asking", Content::Json(edits)),
-            file(memory, "when to listen, for the model", instructions(request)),
+            instructions(memory, request),
         ],
         launch: launch.to_owned(),
         hears: vec![
@@ -87,8 +79,8 @@ pub(super) fn recipe(request: &Request) -> Recipe {
     }
 }
 
-/// The hook that waits beside the idle session. It leaves at once where the session is woken by its inbox socket, where nobody
-/// is at a terminal, and on a version that would wait for its end.
+/// The hook that waits beside the idle session. It exits at once if the inbox socket wakes the session, if no person is at a
+/// terminal, and on a version that would wait for its end.
 fn waking_hook(request: &Request) -> Option<Edit> {
     let is_out = |one: LeftOut| request.left_out.contains(&one);
     if is_out(LeftOut::WakingHook) || request.places.os == Os::Windows {
@@ -98,7 +90,7 @@ fn waking_hook(request: &Request) -> Option<Edit> {
     if is_out(LeftOut::InboxSocket) {
         words.push("--without-socket");
     }
-    // In place of the shell, so that it sees when the host has ended.
+    // It replaces the shell, so that it sees when the host has ended.
     let command = format!("exec {}", request.command(&words));
     let hook = json!({
         "type": "command",

@@ -1,10 +1,12 @@
-//! Codex CLI: the server in config.toml, hooks beside it, and the queue for who wants to be woken.
+//! Codex CLI: the server in config.toml, hooks beside it, and the queue as an optional wake-up.
 //!
-//! It must never lower Codex's own approvals or its sandbox, but for the tools that answer where that was asked for.
+//! It must never lower Codex's own approvals or its sandbox, except for the answering tools if the user asked for it.
 
 use serde_json::{Value, json};
 
-use super::{ANSWERING_TOOLS, HOOK_TIMEOUT_S, Recipe, SERVER, file, hook_groups, instructions, path, server};
+use super::{
+    ANSWERING_TOOLS, HOOK_TIMEOUT_S, Recipe, SERVER, file, hook_groups, instructions, notes, path, server,
+};
 use crate::setup::content::Content;
 use crate::setup::request::{Carrier, Request, Scope};
 
@@ -22,41 +24,36 @@ pub(super) fn recipe(request: &Request) -> Recipe {
     let mut entry = server(request, &[]);
     entry["env_vars"] = json!(request.names_to_pass());
     if request.allow_answers {
-        // What only reads runs unasked there.
+        // Codex runs reading tools without a question.
         let approved = ANSWERING_TOOLS.map(|tool| (tool.to_owned(), json!({"approval_mode": "approve"})));
         entry["tools"] = Value::Object(approved.into_iter().collect());
     }
     let table = Content::Table { path: path(&["mcp_servers", SERVER]), entry };
     let hooks = Content::Json(hook_groups(request, &EVENTS, Some(HOOK_TIMEOUT_S), false));
-    let mut notes = vec![
-        "Codex asks at its next start whether it may trust the hooks; until you agree they do not run. Versions in which hooks \
-         are behind a feature flag need `[features] codex_hooks = true` in config.toml."
-            .to_owned(),
-        "A file AGENTS.override.md beside AGENTS.md hides the section that was written there.".to_owned(),
-    ];
-    if request.scope == Scope::Project {
-        notes.push("The files of a project count only where Codex trusts the project.".to_owned());
-    }
-    if request.carriers.contains(&Carrier::Queue) && request.codex.is_none() {
-        notes.push(
+    let has_queue = request.carriers.contains(&Carrier::Queue);
+    let notes = notes([
+        Some(
+            "Codex asks at its next start whether it may trust the hooks; until you agree they do not run. Versions in which hooks \
+             are behind a feature flag need `[features] codex_hooks = true` in config.toml.",
+        ),
+        Some("A file AGENTS.override.md beside AGENTS.md hides the section that was written there."),
+        (request.scope == Scope::Project)
+            .then_some("The files of a project count only where Codex trusts the project."),
+        (has_queue && request.codex.is_none()).then_some(
             "No program `codex` was found on this terminal's PATH, so the server looks for it on the PATH that Codex gives it; \
-             `wake.codex_command` in config.toml takes its absolute path."
-                .to_owned(),
-        );
-    }
-    if request.carriers.contains(&Carrier::Queue) {
-        notes.push(
+             `wake.codex_command` in config.toml takes its absolute path.",
+        ),
+        has_queue.then_some(
             "The queue reaches the thread that last called a tool of the server, so a thread hears from its first call on. A \
              message comes as a prompt, also after you have left the terminal: its turn then runs with nobody watching, under \
-             that thread's approvals."
-                .to_owned(),
-        );
-    }
+             that thread's approvals.",
+        ),
+    ]);
     Recipe {
         files: vec![
             file(folder.join("config.toml"), "the server", table),
             file(folder.join("hooks.json"), "hooks", hooks),
-            file(memory, "when to listen, for the model", instructions(request)),
+            instructions(memory, request),
         ],
         launch: "codex".to_owned(),
         hears: vec![

@@ -1,45 +1,36 @@
-//! GitHub Copilot CLI: the server, hooks in a file of their own, and the extension for who wants to be woken at once.
+//! GitHub Copilot CLI: the server, hooks in a file of their own, and the extension as an optional wake-up.
 //!
-//! It must never write into the host's own settings.json, which the host keeps for itself.
+//! It must never write into the host's own settings.json, which the host rewrites.
 
 use serde_json::{Value, json};
 
 use super::{
-    HOOK_TIMEOUT_S, Recipe, SERVER, element, file, hook, instructions, member, server, setting, unasked_tools,
+    HOOK_TIMEOUT_S, Recipe, SERVER, element, file, hook, instructions, member, notes, server, setting,
+    unasked_tools,
 };
 use crate::setup::approval::{ALLOW_ANSWERS, APPROVAL_EVENT};
 use crate::setup::content::Content;
 use crate::setup::request::{Carrier, Os, Request, Scope};
 
 const EVENTS: [&str; 5] = ["sessionStart", "userPromptSubmitted", "postToolUse", "agentStop", "notification"];
-/// Events that older versions call unknown in their log at every start (seen on 0.0.423 and 1.0.11), and the first version by the
-/// changelog that knows each.
+/// Events that older versions report as unknown at every start (seen on 0.0.423 and 1.0.11), each with the first version
+/// that knows it, by the changelog.
 const KNOWN_SINCE: [(&str, [u64; 3]); 2] = [("notification", [1, 0, 18]), (APPROVAL_EVENT, [1, 0, 16])];
 const EXTENSION: &str = include_str!("extension.mjs");
 
 pub(super) fn recipe(request: &Request) -> Recipe {
     let places = &request.places;
-    let (servers, folder, memory, own) = match request.scope {
+    let (servers, folder, own) = match request.scope {
         Scope::User => {
             let folder = places.copilot.clone().unwrap_or_else(|| places.user.join(".copilot"));
             let own = [("type", json!("local")), ("tools", json!(["*"]))];
-            (
-                folder.join("mcp-config.json"),
-                folder.clone(),
-                folder.join("copilot-instructions.md"),
-                own.to_vec(),
-            )
+            (folder.join("mcp-config.json"), folder, own.to_vec())
         }
-        // The form that the other reader of this file takes too.
+        // The other host that reads this file accepts this format too.
         Scope::Project => {
             let folder = places.project.join(".github");
             let own = [("type", json!("stdio"))];
-            (
-                places.project.join(".mcp.json"),
-                folder.clone(),
-                folder.join("copilot-instructions.md"),
-                own.to_vec(),
-            )
+            (places.project.join(".mcp.json"), folder, own.to_vec())
         }
     };
     let mut hooks = vec![setting(&["version"], json!(1))];
@@ -60,7 +51,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
             "hooks, one of which says what it may do without asking",
             Content::Json(hooks),
         ),
-        file(memory, "when to listen, for the model", instructions(request)),
+        instructions(folder.join("copilot-instructions.md"), request),
     ];
     let has_extension = request.carriers.contains(&Carrier::Extension);
     if has_extension {
@@ -74,27 +65,25 @@ pub(super) fn recipe(request: &Request) -> Recipe {
         .collect::<Vec<_>>()
         .concat();
     let may = if request.allow_answers { "wait, read and answer" } else { "wait and read" };
-    let mut notes = vec![
-        format!(
-            "From 1.0.16 on a hook answers the host's question whether it may {may}; a wait by this command to the letter: \
-             `{}`. Where hooks are switched off, and before 1.0.16, the host asks at every wait, and without a person it \
-             wakes no second time; there `{launch}{allow}` at least lets it do the rest.",
-            request.wait().for_family(request.host.name())
+    let approval = format!(
+        "From 1.0.16 on a hook answers the host's question whether it may {may}; a wait by this command to the letter: \
+         `{}`. Where hooks are switched off, and before 1.0.16, the host asks at every wait, and without a person it \
+         wakes no second time; there `{launch}{allow}` at least lets it do the rest.",
+        request.wait().for_family(request.host.name())
+    );
+    let notes = notes([
+        Some(&approval),
+        Some(
+            "Hooks in ~/.copilot/hooks need 1.0.11 or newer, the notification hook 1.0.18; added text after a tool needs 1.0.50 \
+             and with a prompt 1.0.65.",
         ),
-        "Hooks in ~/.copilot/hooks need 1.0.11 or newer, the notification hook 1.0.18; added text after a tool needs 1.0.50 \
-         and with a prompt 1.0.65."
-            .to_owned(),
-    ];
-    if request.scope == Scope::Project {
-        notes.push("The files of a project count only where its folder is trusted.".to_owned());
-    }
-    if has_extension {
-        notes.push(
+        (request.scope == Scope::Project)
+            .then_some("The files of a project count only where its folder is trusted."),
+        has_extension.then_some(
             "Extensions need `--experimental` at every start. Not confirmed: that their interface stays; it is marked as \
-             experimental by its makers. With it, do not also run `entraclaw-wait` in the shell."
-                .to_owned(),
-        );
-    }
+             experimental by its makers. With it, do not also run `entraclaw-wait` in the shell.",
+        ),
+    ]);
     Recipe {
         files,
         launch: launch.to_owned(),
@@ -112,7 +101,7 @@ fn hook_entry(request: &Request, event: &str) -> Value {
     command_entry(request, &hook(request, event))
 }
 
-/// The hook that answers the host's questions for permission.
+/// The hook that answers the host's permission questions.
 fn approval_entry(request: &Request) -> Value {
     let hook = hook(request, APPROVAL_EVENT);
     command_entry(request, &if request.allow_answers { format!("{hook} {ALLOW_ANSWERS}") } else { hook })
@@ -124,7 +113,7 @@ fn command_entry(request: &Request, command: &str) -> Value {
     json!({"type": "command", "bash": command, "powershell": powershell, "timeoutSec": HOOK_TIMEOUT_S})
 }
 
-/// The extension with this machine's program in it, as JSON texts, which are also JavaScript's.
+/// The extension with the path of this machine's program, as JSON text, which is valid JavaScript too.
 fn extension(request: &Request) -> String {
     let consumer = request.consumer.as_deref().unwrap_or_else(|| request.host.name());
     let mut arguments = vec!["wait", "--format", "json", "--consumer", consumer];

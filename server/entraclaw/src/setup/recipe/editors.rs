@@ -1,4 +1,4 @@
-//! VS Code and Cursor: the server, and nothing else; they have neither a wake-up nor a hook that was tried.
+//! VS Code and Cursor: only the server, as no wake-up or hook of theirs was tried.
 //!
 //! It must never touch an editor's settings.json.
 

@@ -1,18 +1,19 @@
-//! Gemini CLI: the server, hooks, and the two settings with which the end of a background shell is told to the model.
+//! Gemini CLI: the server, hooks, and the two settings that report the end of a background shell to the model.
 //!
 //! It must never allow more of the shell than the wait command.
 
 use serde_json::{Value, json};
 
 use super::{
-    HOOK_TIMEOUT_S, Recipe, SERVER, file, hook_groups, instructions, member, server, setting, unasked_tools,
+    HOOK_TIMEOUT_S, Recipe, SERVER, file, hook_groups, instructions, member, notes, server, setting,
+    unasked_tools,
 };
 use crate::setup::content::Content;
 use crate::setup::request::{Request, Scope};
 
 const EVENTS: [&str; 4] = ["SessionStart", "BeforeAgent", "AfterTool", "AfterAgent"];
-/// Among a person's own rules, of 999. The host makes denials of what `tools.core` (240) and `tools.allowed` (290) leave out,
-/// and they would take the wait with them; what a person forbids or wants to be asked about by name (350 and more) stays so.
+/// The priority among the user's own rules, of 999. The host denies what `tools.core` (240) and `tools.allowed` (290) leave
+/// out, which would include the wait; what the user forbids or wants to be asked about by name (350 and more) stays so.
 const PRIORITY: u16 = 295;
 
 pub(super) fn recipe(request: &Request) -> Recipe {
@@ -27,18 +28,17 @@ pub(super) fn recipe(request: &Request) -> Recipe {
         setting(&["experimental", "modelSteering"], json!(true)),
     ];
     edits.extend(hook_groups(request, &EVENTS, Some(HOOK_TIMEOUT_S * 1000), true));
-    let mut notes = vec![
-        "The two settings are the host's, for every background shell: its end is told to the model. One of them is marked as \
-         experimental by its makers."
-            .to_owned(),
-        "With the file of policies 0.61.0 starts the wait without asking; where a version asks, approve that command only."
-            .to_owned(),
-    ];
-    if request.scope == Scope::Project {
-        notes.push(
-            "The files of a project count only where its folder is trusted; its hooks ask once.".to_owned(),
-        );
-    }
+    let notes = notes([
+        Some(
+            "The two settings are the host's, for every background shell: its end is told to the model. One of them is marked as \
+             experimental by its makers.",
+        ),
+        Some(
+            "With the file of policies 0.61.0 starts the wait without asking; where a version asks, approve that command only.",
+        ),
+        (request.scope == Scope::Project)
+            .then_some("The files of a project count only where its folder is trusted; its hooks ask once."),
+    ]);
     Recipe {
         files: vec![
             file(
@@ -51,7 +51,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
                 "rules for what it may do without asking",
                 Content::Whole(policy(request)),
             ),
-            file(memory, "when to listen, for the model", instructions(request)),
+            instructions(memory, request),
         ],
         launch: "gemini".to_owned(),
         hears: vec![
@@ -65,7 +65,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
 }
 
 fn policy(request: &Request) -> String {
-    // JSON's texts and lists are TOML's too.
+    // Texts and lists of JSON are valid TOML too.
     let list = |texts: Vec<String>| Value::from(texts).to_string().replace("\",\"", "\", \"");
     let tools = list(unasked_tools(request).into_iter().map(str::to_owned).collect());
     let prefixes = list(vec![request.wait().start().to_owned()]);

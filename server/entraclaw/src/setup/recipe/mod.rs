@@ -1,7 +1,7 @@
-//! Which files of a host hold what, a module for each.
+//! The files of each host and their content, one module for each host.
 //!
-//! Places and forms are from the hosts' documentation and from runs; what was not tried is said in the recipe's notes.
-//! It must never allow a host to run more without asking than waiting and reading, and answering where that was asked for.
+//! Places and formats come from the hosts' documentation and from runs; a recipe's notes say what was not tried.
+//! It must never allow a host to run more without a question than waiting and reading, and answering if the user asked for it.
 
 mod claude_code;
 mod codex;
@@ -22,34 +22,34 @@ use super::request::{Host, Os, Request, Scope};
 use entraclaw_inbox::rules::{self, WAIT_PROGRAM};
 use entraclaw_mcp::hosts::HandsDown;
 
-/// Longest time that a hook may take before its host goes on without it, in seconds; it takes some milliseconds.
+/// Longest time that a hook may take before its host goes on, in seconds; it takes some milliseconds.
 const HOOK_TIMEOUT_S: u64 = 10;
 
 /// One file of a host.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FileRecipe {
-    /// Where it may be: the first that is there, else the first.
+    /// The places where it may be: the first that exists, or else the first.
     pub paths: Vec<PathBuf>,
-    /// What it is for.
+    /// The purpose, for people.
     pub purpose: &'static str,
-    /// What it holds.
+    /// Our content in it.
     pub content: Content,
 }
 
-/// What connects a host.
+/// Everything that connects a host.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recipe {
-    /// Its files.
+    /// The files of the host.
     pub files: Vec<FileRecipe>,
-    /// How the host is started.
+    /// The command that starts the host.
     pub launch: String,
-    /// How a message reaches the model, in the order of what is best.
+    /// How a message reaches the model, the best way first.
     pub hears: Vec<&'static str>,
-    /// What a person must know or do.
+    /// What the user must know or do.
     pub notes: Vec<String>,
 }
 
-/// What connects the host of the request.
+/// The recipe for the host of a request.
 pub fn recipe(request: &Request) -> Recipe {
     let mut recipe = match request.host {
         Host::ClaudeCode => claude_code::recipe(request),
@@ -98,7 +98,7 @@ pub fn recipe(request: &Request) -> Recipe {
     recipe
 }
 
-/// The tools that the host is to run without asking.
+/// The tools that the host may run without a question.
 fn unasked_tools(request: &Request) -> Vec<&'static str> {
     let answering = ANSWERING_TOOLS.iter().filter(|_| request.allow_answers);
     READING_TOOLS.iter().chain(answering).copied().collect()
@@ -124,7 +124,7 @@ fn setting(names: &[&str], value: Value) -> Edit {
     Edit::Setting { path: path(names), value }
 }
 
-/// The entry most hosts want: command, arguments and, where there are any, variables; behind the host's own members.
+/// The entry of a server for most hosts: the host's own members, command, arguments and, if there are any, variables.
 fn server(request: &Request, own: &[(&str, Value)]) -> Value {
     let mut entry = Map::new();
     for (name, value) in own {
@@ -148,7 +148,7 @@ fn hook(request: &Request, event: &str) -> String {
     request.command(&["hook", request.host.name(), event])
 }
 
-/// Hooks in the form that Claude Code began: a list of groups an event, each with its commands. `timeout` in the host's unit.
+/// Hooks in Claude Code's format: for each event a list of groups with commands. `timeout` is in the host's unit.
 fn hook_groups(request: &Request, events: &[&str], timeout: Option<u64>, name: bool) -> Vec<Edit> {
     let group = |event: &str| {
         let mut command = Map::new();
@@ -165,13 +165,19 @@ fn hook_groups(request: &Request, events: &[&str], timeout: Option<u64>, name: b
     events.iter().map(|event| element(&["hooks", event], group(event))).collect()
 }
 
-/// The section of a file of instructions. Files in a project are read by several hosts, so they get no rule of one.
-fn instructions(request: &Request) -> Content {
+/// The file with the section of instructions for the model. Several hosts read a project's file, so it has no host's own rule.
+fn instructions(path: PathBuf, request: &Request) -> FileRecipe {
     let family = (request.scope == Scope::User).then(|| request.host.name());
-    Content::Section(rules::section(family, &request.wait()))
+    let section = rules::section(family, &request.wait());
+    file(path, "when to listen, for the model", Content::Section(section))
 }
 
-/// A folder of the user's configuration, as the system has it.
+/// The notes that apply, in order.
+fn notes<const N: usize>(notes: [Option<&str>; N]) -> Vec<String> {
+    notes.into_iter().flatten().map(str::to_owned).collect()
+}
+
+/// The system's folder for the user's configuration.
 fn config_folder(request: &Request) -> PathBuf {
     let places = &request.places;
     match places.os {

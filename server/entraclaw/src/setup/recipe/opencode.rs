@@ -1,23 +1,22 @@
-//! opencode: the server, and its HTTP port for who wants to be woken.
+//! opencode: the server, and its HTTP port as an optional wake-up.
 //!
-//! It must never open a port without being asked to.
+//! It must never open a port unless the user asked for it.
 
 use serde_json::{Map, Value, json};
 
-use super::{FileRecipe, Recipe, SERVER, environment, file, instructions, member, setting, unasked_tools};
+use super::{FileRecipe, Recipe, SERVER, environment, instructions, member, notes, setting, unasked_tools};
 use crate::setup::content::Content;
 use crate::setup::request::{Carrier, Request, Scope};
 
 pub(super) fn recipe(request: &Request) -> Recipe {
     let places = &request.places;
     let folder = match request.scope {
-        // The same folder on every system.
-        Scope::User => places.config.clone().filter(|_| places.os == crate::setup::request::Os::Linux),
-        Scope::Project => Some(places.project.clone()),
-    };
-    let folder = match (request.scope, folder) {
-        (Scope::User, found) => found.unwrap_or_else(|| places.user.join(".config")).join("opencode"),
-        (Scope::Project, found) => found.unwrap_or_default(),
+        Scope::User => {
+            // The same folder on every system.
+            let set = places.config.clone().filter(|_| places.os == crate::setup::request::Os::Linux);
+            set.unwrap_or_else(|| places.user.join(".config")).join("opencode")
+        }
+        Scope::Project => places.project.clone(),
     };
     let mut entry = Map::new();
     entry.insert("type".to_owned(), json!("local"));
@@ -31,26 +30,23 @@ pub(super) fn recipe(request: &Request) -> Recipe {
         Carrier::Port(port) => Some(*port),
         _ => None,
     });
-    let mut notes = vec![
-        "There are no hooks that a command can answer and no background shell: without the port the model hears while it \
-         listens, and at each call of a tool of the server."
-            .to_owned(),
-    ];
-    if port.is_some() {
-        notes.push(
+    let notes = notes([
+        Some(
+            "There are no hooks that a command can answer and no background shell: without the port the model hears while it \
+             listens, and at each call of a tool of the server.",
+        ),
+        port.is_some().then_some(
             "Whoever can reach the port on this machine can write to the session. Set OPENCODE_SERVER_PASSWORD for the host \
-             and the server alike, or leave the port away where others use this machine."
-                .to_owned(),
-        );
-        notes.push(
-            "One session a port; a second opencode takes another one, and messages go to the first."
-                .to_owned(),
-        );
-    }
+             and the server alike, or leave the port away where others use this machine.",
+        ),
+        port.is_some().then_some(
+            "One session a port; a second opencode takes another one, and messages go to the first.",
+        ),
+    ]);
     let mut edits = vec![member(&["mcp", SERVER], Value::Object(entry))];
     if request.allow_answers {
         let allowed = |tool: &&str| setting(&["permission", &format!("{SERVER}_{tool}")], json!("allow"));
-        // The last rule that fits counts there, so these stand behind the person's own.
+        // The last matching rule counts there, so these come after the user's own.
         edits.extend(unasked_tools(request).iter().map(allowed));
     }
     Recipe {
@@ -64,7 +60,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
                 },
                 content: Content::Json(edits),
             },
-            file(folder.join("AGENTS.md"), "when to listen, for the model", instructions(request)),
+            instructions(folder.join("AGENTS.md"), request),
         ],
         launch: port.map_or_else(|| "opencode".to_owned(), |port| format!("opencode --port {port}")),
         hears: vec![
