@@ -362,8 +362,7 @@ impl<'a> Body<'a> {
                 self.attachments.place(id, &mut self.page, &mut self.tally);
             }
             Special::Emoji => {
-                let emoji = emoji_of(tag, |title| format!(":{title}:"));
-                self.word(&emoji);
+                self.word(&emoji_of(tag));
             }
             Special::CustomEmoji => {
                 let name = label(tag, "alt").or_else(|| label(tag, "title")).unwrap_or_default();
@@ -390,8 +389,7 @@ impl<'a> Body<'a> {
         let speaks_of_emoji =
             |name| attribute(tag, name).is_some_and(|value| value.to_ascii_lowercase().contains("emoji"));
         if speaks_of_emoji("class") || speaks_of_emoji("itemtype") {
-            let emoji = emoji_of(tag, |title| format!(":{title}:"));
-            self.word(&emoji);
+            self.word(&emoji_of(tag));
             return;
         }
         let dot =
@@ -430,8 +428,8 @@ fn label(tag: &Tag, name: &str) -> Option<String> {
     (!label.is_empty()).then_some(label)
 }
 
-fn emoji_of(tag: &Tag, named: impl Fn(&str) -> String) -> String {
-    label(tag, "alt").or_else(|| label(tag, "title").map(|title| named(&title))).unwrap_or_default()
+fn emoji_of(tag: &Tag) -> String {
+    label(tag, "alt").or_else(|| label(tag, "title").map(|title| format!(":{title}:"))).unwrap_or_default()
 }
 
 /// The language in a code block's class: the last word, without the usual prefixes.

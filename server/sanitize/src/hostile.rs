@@ -12,7 +12,7 @@ pub struct Shape {
 }
 
 const fn repeated(name: &'static str, unit: &'static str) -> Shape {
-    Shape { name, start: "", unit, end: "" }
+    framed(name, "", unit, "")
 }
 
 const fn framed(name: &'static str, start: &'static str, unit: &'static str, end: &'static str) -> Shape {

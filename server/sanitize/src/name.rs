@@ -30,10 +30,15 @@ pub(super) fn clean_label(label: &str, max_chars: usize) -> String {
     shortened(&single_line(label), max_chars)
 }
 
-fn single_line(name: &str) -> String {
+/// The text without terminal sequences and invisible characters.
+fn visible(name: &str) -> String {
     let (name, _) = bound::cut_input(name, MAX_INPUT_BYTES);
     let mut tally = Tally::default();
-    let clean = characters::clean(&ansi::strip(name, &mut tally), &mut tally);
+    characters::clean(&ansi::strip(name, &mut tally), &mut tally)
+}
+
+fn single_line(name: &str) -> String {
+    let clean = visible(name);
     let mut out = String::with_capacity(clean.len());
     let mut rest = clean.chars();
     while let Some(c) = rest.next() {
@@ -69,9 +74,7 @@ fn shortened(text: &str, max_chars: usize) -> String {
 /// A file's name without its path, safe on every system: at most 120 characters, no separators, no characters with a
 /// meaning to a shell or a file system, no device names, never hidden and never empty (`file`).
 pub fn clean_file_name(name: &str) -> String {
-    let (name, _) = bound::cut_input(name, MAX_INPUT_BYTES);
-    let mut tally = Tally::default();
-    let clean = characters::clean(&ansi::strip(name, &mut tally), &mut tally);
+    let clean = visible(name);
     let last = clean.rsplit(['/', '\\']).find(|part| !part.trim_matches(['.', ' ']).is_empty());
     let mut out: String = last.unwrap_or_default().chars().map(file_character).collect();
     out = out.trim_start_matches(['.', ' ']).trim_end_matches(['.', ' ']).to_owned();

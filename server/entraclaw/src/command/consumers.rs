@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clap::{Args, Subcommand};
 
 use super::environment::Environment;
-use super::output;
+use super::output::{self, Done};
 use super::place::{Entry, Home, Place};
 use crate::status::amount::{ago, counted};
 use crate::status::{ConsumerLine, gather};
@@ -59,34 +59,27 @@ struct RemoveFlags {
 }
 
 pub(super) fn run(flags: Flags) -> ExitCode {
-    match flags.act {
+    output::end(match flags.act {
         None => list(flags.list),
         Some(Act::List(flags)) => list(flags),
-        Some(Act::Remove(flags)) => match remove(flags) {
-            Ok(text) => output::text(&text, ExitCode::SUCCESS),
-            Err(problem) => output::complain(&problem, ExitCode::FAILURE),
-        },
-    }
+        Some(Act::Remove(flags)) => remove(flags),
+    })
 }
 
-fn list(flags: ListFlags) -> ExitCode {
-    let place = Place::find(Entry::Look, flags.home, Vec::new(), &Environment::read());
-    if let Some(trouble) = &place.home_trouble {
-        return output::complain(trouble, ExitCode::FAILURE);
-    }
+fn list(flags: ListFlags) -> Done {
+    let place = Place::find(Entry::Look, flags.home, Vec::new(), &Environment::read()).usable()?;
     let now = SystemClock.now();
     let idle_days = place.config.retention.consumer_idle_days;
     let report = gather(&place.storage(), &place.home_text(), now, idle_days);
     if let Some(error) = &report.journal.error {
-        let problem = format!("the journal can't be read: {error}; run `entraclaw doctor`");
-        return output::complain(&problem, ExitCode::FAILURE);
+        return Err(output::unreadable(error).into());
     }
     if flags.json {
-        return output::json(&report.consumers, ExitCode::SUCCESS);
+        return Ok(output::json(&report.consumers, ExitCode::SUCCESS));
     }
     if report.consumers.is_empty() {
         let none = "No consumer has read this inbox yet; the first session of a host makes one.\n";
-        return output::text(none, ExitCode::SUCCESS);
+        return Ok(output::text(none, ExitCode::SUCCESS));
     }
     let width = report.consumers.iter().map(|line| line.name.len()).max().unwrap_or_default();
     let mut out = String::new();
@@ -94,7 +87,7 @@ fn list(flags: ListFlags) -> ExitCode {
         let unread = counted(line.unread, "unread message");
         let _ = writeln!(out, "{:width$}  {unread}, {}", line.name, whereabouts(line, now));
     }
-    output::text(&out, ExitCode::SUCCESS)
+    Ok(output::text(&out, ExitCode::SUCCESS))
 }
 
 fn whereabouts(line: &ConsumerLine, now: jiff::Timestamp) -> String {
@@ -106,27 +99,28 @@ fn whereabouts(line: &ConsumerLine, now: jiff::Timestamp) -> String {
     }
 }
 
-fn remove(flags: RemoveFlags) -> Result<String, String> {
-    let place = Place::find(Entry::Look, flags.home, Vec::new(), &Environment::read());
-    if let Some(trouble) = place.home_trouble {
-        return Err(trouble);
-    }
+fn remove(flags: RemoveFlags) -> Done {
+    let place = Place::find(Entry::Look, flags.home, Vec::new(), &Environment::read()).usable()?;
     let name = flags.name;
     let storage = place.storage();
     let failed = |error: &dyn std::fmt::Display| format!("{name} was not removed: {error}");
     let names = Look::at(&storage).map_err(|error| failed(&error))?.consumers();
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
     if !names.iter().any(|known| known == name.as_str()) {
-        return Err(reader::unknown(&name, &names));
+        return Err(reader::unknown(&name, &names).into());
     }
     let options = JournalOptions { may_lead: false, ..JournalOptions::default() };
     let (journal, _) =
         Journal::open(storage, Arc::new(SystemClock), options).map_err(|error| failed(&error))?;
     match journal.remove_consumer(&name).map_err(|error| failed(&error))? {
-        Removed::Gone => Ok(format!("removed: {name}; a session with this name begins anew\n")),
-        Removed::Unknown => Err(reader::unknown(&name, &names)),
+        Removed::Gone => {
+            let text = format!("removed: {name}; a session with this name begins anew\n");
+            Ok(output::text(&text, ExitCode::SUCCESS))
+        }
+        Removed::Unknown => Err(reader::unknown(&name, &names).into()),
         Removed::Used => Err(format!(
             "{name} was not removed, because a session or a command reads as it; end it first (`entraclaw status` shows which)"
-        )),
+        )
+        .into()),
     }
 }

@@ -49,21 +49,13 @@ pub(super) struct Flags {
 pub(super) fn run(flags: Flags) -> ExitCode {
     let environment = Environment::read();
     let place = Place::find(Entry::Look, flags.home, Vec::new(), &environment);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = match runtime {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            return output::complain(
-                &format!("the runtime could not be started: {error}"),
-                ExitCode::FAILURE,
-            );
-        }
-    };
-    let facts = runtime.block_on(facts(&place, &environment));
-    runtime.shutdown_background();
-    let diagnosis = examine(&facts);
-    let code = if diagnosis.level == Level::Fail { ExitCode::FAILURE } else { ExitCode::SUCCESS };
-    if flags.json { output::json(&diagnosis, code) } else { output::text(&show::human(&diagnosis), code) }
+    output::end(output::runtime().map_err(Into::into).map(|runtime| {
+        let facts = runtime.block_on(facts(&place, &environment));
+        runtime.shutdown_background();
+        let diagnosis = examine(&facts);
+        let code = if diagnosis.level == Level::Fail { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+        if flags.json { output::json(&diagnosis, code) } else { output::text(&show::human(&diagnosis), code) }
+    }))
 }
 
 async fn facts(place: &Place, environment: &Environment) -> Facts {

@@ -12,11 +12,12 @@ use serde::de::IgnoredAny;
 use tokio::time::Instant;
 
 use super::environment::Environment;
+use super::output::{self, Done};
 use super::place::{Entry, Home, Place};
-use super::{host_process, output, waiter};
+use super::{host_process, waiter};
 use crate::setup::{APPROVAL_EVENT, Approval, Host};
 use entraclaw_inbox::journal::ConsumerName;
-use entraclaw_inbox::notice::{self, EXIT_WAKES, HookAsk, NoticeParts, WakingAsk, reader};
+use entraclaw_inbox::notice::{self, EXIT_WAKES, HookAsk, NoticeParts, WakingAsk};
 use entraclaw_seams::clock::SystemClock;
 use entraclaw_seams::random::{Random as _, SplitMix};
 use entraclaw_seams::storage::Storage;
@@ -61,41 +62,29 @@ pub(super) struct Flags {
 }
 
 pub(super) fn run(flags: &Flags) -> ExitCode {
+    answer(flags).unwrap_or_else(|failure| output::complain(&failure.problem, ExitCode::SUCCESS))
+}
+
+fn answer(flags: &Flags) -> Done {
     let environment = Environment::read();
     if flags.host == Host::CopilotCli.name() && flags.event == APPROVAL_EVENT {
-        return approve(flags, &environment);
+        return Ok(approve(flags, &environment));
     }
-    let place = Place::find(Entry::Look, flags.home.clone(), Vec::new(), &environment);
-    if let Some(trouble) = place.home_trouble {
-        return output::complain(&trouble, ExitCode::SUCCESS);
-    }
+    let place = Place::find(Entry::Look, flags.home.clone(), Vec::new(), &environment).usable()?;
     // Without a home folder there can be no message.
-    let Some(disk) = place.disk else { return ExitCode::SUCCESS };
-    let place_consumer = place.config.inbox.consumer;
-    let consumer = match flags.consumer.as_deref().map(ConsumerName::new).transpose() {
-        Ok(consumer) => consumer.or_else(|| place_consumer.clone()),
-        Err(error) => return output::complain(&format!("--consumer: {error}"), ExitCode::SUCCESS),
-    };
+    let Some(disk) = place.disk.clone() else { return Ok(ExitCode::SUCCESS) };
+    let consumer = place.consumer(flags.consumer.as_deref())?;
     let storage: Arc<dyn Storage> = Arc::new(disk);
-    // A consumer that only the configuration names needs no flag.
-    let typed = consumer.as_ref().filter(|name| Some(*name) != place_consumer.as_ref());
-    match typed.map_or(Ok(Ok(())), |name| reader::may_wait(&storage, name)) {
-        Ok(Ok(())) => {}
-        Ok(Err(problem)) => return output::complain(&problem, ExitCode::SUCCESS),
-        Err(error) => {
-            let problem = format!("the inbox can't be read: {error}; run `entraclaw doctor`");
-            return output::complain(&problem, ExitCode::SUCCESS);
-        }
-    }
+    place.check_waiting(&storage, consumer.as_ref())?;
     let parts = NoticeParts { storage, clock: Arc::new(SystemClock) };
     if flags.wake {
         let wake_ups = &place.config.wake_ups;
         let uses_socket = wake_ups.inbox_socket && !flags.without_socket;
-        return if wake_ups.waking_hook {
+        return Ok(if wake_ups.waking_hook {
             wake(flags, &environment, &parts, consumer.as_ref(), uses_socket)
         } else {
             ExitCode::SUCCESS
-        };
+        });
     }
     let stdin = what_is_told();
     let stdin = String::from_utf8_lossy(&stdin);
@@ -108,10 +97,10 @@ pub(super) fn run(flags: &Flags) -> ExitCode {
         process: process.as_deref(),
     };
     let hooked = notice::hook(&parts, ask);
-    if let Some(trouble) = hooked.trouble {
-        return output::complain(&trouble, ExitCode::SUCCESS);
+    match hooked.trouble {
+        Some(trouble) => Err(trouble.into()),
+        None => Ok(output::text(&hooked.answer, ExitCode::SUCCESS)),
     }
-    output::text(&hooked.answer, ExitCode::SUCCESS)
 }
 
 /// Waits beside the session. No error is printed, because stderr is for the model.

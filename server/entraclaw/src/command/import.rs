@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use super::environment::Environment;
-use super::output;
+use super::output::{self, Done};
 use super::place::{CONFIG_FILE, Entry, Home, Place};
 use crate::import::{Found, Plan, merged, plan};
 use entraclaw_sanitize::clean_line;
@@ -40,51 +40,43 @@ pub(super) struct Flags {
 }
 
 pub(super) fn run(flags: Flags) -> ExitCode {
-    let found = match find(&flags.dir) {
-        Ok(found) if !found.is_empty() => found,
-        Ok(_) => {
-            let problem = format!(
-                "{} holds none of .env, watched_chats, watched_chats.json, email_cursor.txt, chat_cursors/; give the folder that does, \
-                 such as ~/.entrabot",
-                flags.dir.display()
-            );
-            return output::complain(&problem, ExitCode::FAILURE);
-        }
-        Err(error) => {
-            return output::complain(&format!("{}: {error}", flags.dir.display()), ExitCode::FAILURE);
-        }
-    };
-    let entry = if flags.dry_run { Entry::Look } else { Entry::Take };
-    let place = Place::find(entry, flags.home, Vec::new(), &Environment::read());
-    if let Some(trouble) = &place.home_trouble {
-        return output::complain(trouble, ExitCode::FAILURE);
+    output::end(import(flags))
+}
+
+fn import(flags: Flags) -> Done {
+    let dir = flags.dir.display();
+    let found = find(&flags.dir).map_err(|error| format!("{dir}: {error}"))?;
+    if found.is_empty() {
+        return Err(format!(
+            "{dir} holds none of .env, watched_chats, watched_chats.json, email_cursor.txt, chat_cursors/; give the folder that does, \
+             such as ~/.entrabot"
+        )
+        .into());
     }
+    let entry = if flags.dry_run { Entry::Look } else { Entry::Take };
+    let place = Place::find(entry, flags.home, Vec::new(), &Environment::read()).usable()?;
     let disk = place.disk.as_ref();
     let has_file = |path: &str| disk.is_some_and(|disk| !matches!(disk.len(path), Ok(None)));
     let plan = plan(&found, has_file);
     let before = place.config_text.clone().unwrap_or_default();
-    let unreadable = has_file(CONFIG_FILE) && place.config_text.is_none();
-    if unreadable {
-        return output::complain(&place.config_trouble.join("\n"), ExitCode::FAILURE);
+    if has_file(CONFIG_FILE) && place.config_text.is_none() {
+        return Err(place.config_trouble.join("\n").into());
     }
-    let (after, lines) = match merged(&before, &plan) {
-        Ok(merged) => merged,
-        Err(problem) => return output::complain(&problem, ExitCode::FAILURE),
-    };
+    let (after, lines) = merged(&before, &plan)?;
     let mut told = tell(&plan, &lines);
     if flags.dry_run {
         told.push_str("\nNothing was written (--dry-run).\n");
-        return output::text(&told, ExitCode::SUCCESS);
+        return Ok(output::text(&told, ExitCode::SUCCESS));
     }
     let written = disk.map_or(Ok(()), |disk| write(disk, &plan, &before, &after));
     match written {
         Ok(()) => {
             told.push_str("\nDone. See `entraclaw doctor` for what is still missing.\n");
-            output::text(&told, ExitCode::SUCCESS)
+            Ok(output::text(&told, ExitCode::SUCCESS))
         }
         Err(error) => {
             output::text(&told, ExitCode::FAILURE);
-            output::complain(&format!("not everything was written: {error}"), ExitCode::FAILURE)
+            Err(format!("not everything was written: {error}").into())
         }
     }
 }

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::environment::Environment;
-use super::output;
+use super::output::{self, Done};
 use super::place::{Entry, Home, Place};
 use crate::status::amount::{ago, counted};
 use entraclaw_inbox::journal::{ConsumerName, Handed, Look, WATCHER};
@@ -88,25 +88,21 @@ pub struct WaitingMessage {
 }
 
 pub(super) fn run(flags: Flags) -> ExitCode {
-    let place = Place::find(Entry::Look, flags.home, Vec::new(), &Environment::read());
-    if let Some(trouble) = &place.home_trouble {
-        return output::complain(trouble, ExitCode::FAILURE);
-    }
-    let wanted = match flags.consumer.as_deref().map(ConsumerName::new).transpose() {
-        Ok(wanted) => wanted.or_else(|| place.config.inbox.consumer.clone()),
-        Err(error) => return output::complain(&format!("--consumer: {error}"), ExitCode::from(2)),
-    };
-    match view(&place, wanted, flags.limit) {
-        Ok(view) if flags.json => output::json(&view, ExitCode::SUCCESS),
-        Ok(view) => output::text(&human(&view, SystemClock.now()), ExitCode::SUCCESS),
-        Err(problem) => output::complain(&problem, ExitCode::FAILURE),
-    }
+    output::end(show(flags))
+}
+
+fn show(flags: Flags) -> Done {
+    let place = Place::find(Entry::Look, flags.home, Vec::new(), &Environment::read()).usable()?;
+    let view = view(&place, place.consumer(flags.consumer.as_deref())?, flags.limit)?;
+    Ok(if flags.json {
+        output::json(&view, ExitCode::SUCCESS)
+    } else {
+        output::text(&human(&view, SystemClock.now()), ExitCode::SUCCESS)
+    })
 }
 
 fn view(place: &Place, wanted: Option<ConsumerName>, limit: usize) -> Result<InboxView, String> {
-    let failed =
-        |error: std::io::Error| format!("the journal can't be read: {error}; run `entraclaw doctor`");
-    let mut look = Look::at(&place.storage()).map_err(failed)?;
+    let mut look = Look::at(&place.storage()).map_err(output::unreadable)?;
     let consumers = look.consumers();
     let names: Vec<String> = consumers.iter().map(ToString::to_string).collect();
     if let Some(wanted) = &wanted
@@ -118,10 +114,10 @@ fn view(place: &Place, wanted: Option<ConsumerName>, limit: usize) -> Result<Inb
     let Some(consumer) = wanted.or_else(|| look.last_seen(WATCHER)) else {
         return Ok(InboxView { v: 1, unread: look.records(), ..InboxView::default() });
     };
-    let messages = look.waiting(&consumer, limit).map_err(failed)?;
+    let messages = look.waiting(&consumer, limit).map_err(output::unreadable)?;
     Ok(InboxView {
         v: 1,
-        unread: look.unread(&consumer).map_err(failed)?,
+        unread: look.unread(&consumer).map_err(output::unreadable)?,
         consumer: consumer.to_string(),
         consumers: names,
         messages: messages.into_iter().map(waiting).collect(),

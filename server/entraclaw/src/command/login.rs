@@ -10,6 +10,7 @@ use jiff::Timestamp;
 
 use super::environment::Environment;
 use super::loopback::Loopback;
+use super::output;
 use super::place::{Entry, Home, Place};
 use entraclaw_microsoft::entra::keys::{Kept, KeyName, KeyStore, chosen_store, read_pem, with_files};
 use entraclaw_microsoft::entra::{AgentUser, Auth, Delegated, LoginBy};
@@ -79,8 +80,7 @@ fn end(done: Done) -> ExitCode {
 }
 
 fn with_runtime<F: Future<Output = Done>>(command: impl FnOnce() -> F) -> Done {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| (FAILED, format!("the runtime could not be started: {error}")))?;
+    let runtime = output::runtime().map_err(|problem| (FAILED, problem))?;
     let done = runtime.block_on(command());
     runtime.shutdown_background();
     done

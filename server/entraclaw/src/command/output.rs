@@ -1,10 +1,49 @@
-//! The output of commands on stdout: text or one JSON document.
+//! The output of commands on stdout, text or one JSON document, and the end of a command that fails.
 //! It must never be used by `serve`, whose stdout belongs to the protocol.
 
+use std::fmt::Display;
 use std::io::Write as _;
 use std::process::ExitCode;
 
 use serde::Serialize;
+use tokio::runtime::{Builder, Runtime};
+
+/// The end of a command: its exit code, or why it failed.
+pub(super) type Done = Result<ExitCode, Failure>;
+
+/// Why a command failed, with its exit code.
+#[derive(Debug)]
+pub(super) struct Failure {
+    pub(super) code: ExitCode,
+    pub(super) problem: String,
+}
+
+impl<T: Into<String>> From<T> for Failure {
+    fn from(problem: T) -> Self {
+        Self { code: ExitCode::FAILURE, problem: problem.into() }
+    }
+}
+
+/// The failure of a wrong command line.
+pub(super) fn usage(problem: String) -> Failure {
+    Failure { code: ExitCode::from(2), problem }
+}
+
+/// Writes the problem of a command that failed to stderr, and gives the exit code.
+pub(super) fn end(done: Done) -> ExitCode {
+    done.unwrap_or_else(|failure| complain(&failure.problem, failure.code))
+}
+
+/// The problem of a journal that can't be read.
+pub(super) fn unreadable(error: impl Display) -> String {
+    format!("the journal can't be read: {error}; run `entraclaw doctor`")
+}
+
+/// Starts the runtime of a command.
+pub(super) fn runtime() -> Result<Runtime, String> {
+    let runtime = Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| format!("the asynchronous runtime could not be started: {error}"))
+}
 
 /// Writes text, with colours if a terminal shows them. A closed pipe is not an error.
 pub(super) fn text(text: &str, code: ExitCode) -> ExitCode {

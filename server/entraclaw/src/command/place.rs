@@ -8,8 +8,11 @@ use std::sync::Arc;
 use clap::Args;
 
 use super::environment::Environment;
+use super::output::{Failure, usage};
 use crate::config::key::Key;
 use crate::config::{Config, Sources};
+use entraclaw_inbox::journal::ConsumerName;
+use entraclaw_inbox::notice::reader;
 use entraclaw_microsoft::entra::Auth;
 use entraclaw_microsoft::entra::SignInRecord;
 use entraclaw_seams::storage::{DiskStorage, MemoryStorage, Storage};
@@ -107,6 +110,30 @@ impl Place {
             Config::default()
         });
         place
+    }
+
+    /// The place, if its home folder can be used.
+    pub(super) fn usable(mut self) -> Result<Self, String> {
+        self.home_trouble.take().map_or(Ok(self), Err)
+    }
+
+    /// The consumer of a flag, or else that of the configuration.
+    pub(super) fn consumer(&self, flag: Option<&str>) -> Result<Option<ConsumerName>, Failure> {
+        let typed = flag.map(ConsumerName::new).transpose();
+        let typed = typed.map_err(|error| usage(format!("--consumer: {error}")))?;
+        Ok(typed.or_else(|| self.config.inbox.consumer.clone()))
+    }
+
+    /// Checks that a wait for a consumer makes sense. That of the configuration is always valid.
+    pub(super) fn check_waiting(
+        &self,
+        storage: &Arc<dyn Storage>,
+        consumer: Option<&ConsumerName>,
+    ) -> Result<(), String> {
+        let typed = consumer.filter(|name| Some(*name) != self.config.inbox.consumer.as_ref());
+        let Some(name) = typed else { return Ok(()) };
+        reader::may_wait(storage, name)
+            .map_err(|error| format!("the inbox can't be read: {error}; run `entraclaw doctor`"))?
     }
 
     /// The home folder as text for people.

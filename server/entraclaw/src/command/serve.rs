@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::environment::Environment;
 use super::place::{Entry, Home, Place};
-use super::{host_process, logging, waiter};
+use super::{host_process, logging, output, waiter};
 use crate::app::{self, App};
 use crate::config::{Config, key};
 use crate::wake_ups::ProductionWakeUps;
@@ -52,11 +52,10 @@ pub(super) struct Flags {
 
 pub(super) fn serve(flags: Flags) -> ExitCode {
     let app = assemble(flags, &Environment::read());
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let runtime = match runtime {
+    let runtime = match output::runtime() {
         Ok(runtime) => runtime,
-        Err(error) => {
-            tracing::error!(%error, "the asynchronous runtime could not be started");
+        Err(problem) => {
+            tracing::error!("{problem}");
             return ExitCode::FAILURE;
         }
     };

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::environment::Environment;
+use super::output::{self, Done, Failure};
 use super::place::{Entry, Home, Place};
-use super::{output, waiter};
+use super::waiter;
 use crate::config::duration;
 use entraclaw_inbox::journal::ConsumerName;
-use entraclaw_inbox::notice::{self, EXIT_FAILED, NoticeParts, WaitAsk, reader};
+use entraclaw_inbox::notice::{self, NoticeParts, WaitAsk};
 use entraclaw_inbox::rules::WaitCommand;
 use entraclaw_seams::clock::SystemClock;
 use entraclaw_seams::storage::Storage;
@@ -91,41 +92,29 @@ impl From<Format> for notice::Format {
 }
 
 pub(super) fn run(flags: Flags) -> ExitCode {
+    output::end(wait(flags))
+}
+
+fn wait(flags: Flags) -> Done {
     let environment = Environment::read();
     let place = Place::find(Entry::Look, flags.home, Vec::new(), &environment);
     let command = waiter::command(place.home.as_deref(), &environment);
-    let consumer = match flags.consumer.as_deref().map(ConsumerName::new).transpose() {
-        Ok(consumer) => consumer.or(place.config.inbox.consumer.clone()),
-        Err(error) => return output::complain(&format!("--consumer: {error}"), ExitCode::from(2)),
+    let consumer = place.consumer(flags.consumer.as_deref())?;
+    let place = place.usable()?;
+    let Some(disk) = place.disk.clone() else {
+        return Err(
+            "there is no home folder yet; start a session of a host with entraclaw in it first".into()
+        );
     };
-    if let Some(trouble) = place.home_trouble {
-        return output::complain(&trouble, ExitCode::from(EXIT_FAILED));
-    }
-    let Some(disk) = place.disk else {
-        let problem = "there is no home folder yet; start a session of a host with entraclaw in it first";
-        return output::complain(problem, ExitCode::from(EXIT_FAILED));
-    };
-    let storage: Arc<dyn Storage> = Arc::new(disk.clone());
-    // A consumer that only the configuration names needs no flag.
-    let typed = consumer.as_ref().filter(|name| Some(*name) != place.config.inbox.consumer.as_ref());
-    let known = typed.map_or(Ok(Ok(())), |name| reader::may_wait(&storage, name));
-    match known {
-        Ok(Ok(())) => {}
-        Ok(Err(problem)) => return output::complain(&problem, ExitCode::from(EXIT_FAILED)),
-        Err(error) => {
-            let problem = format!("the inbox can't be read: {error}; run `entraclaw doctor`");
-            return output::complain(&problem, ExitCode::from(EXIT_FAILED));
-        }
-    }
-    let parts = NoticeParts { storage: Arc::new(disk), clock: Arc::new(SystemClock) };
+    let storage: Arc<dyn Storage> = Arc::new(disk);
+    place.check_waiting(&storage, consumer.as_ref())?;
+    let parts = NoticeParts { storage, clock: Arc::new(SystemClock) };
     let ask = WaitAsk { consumer, timeout: flags.timeout, format: flags.format.into(), command };
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_time().build() {
-        Ok(runtime) => runtime,
-        Err(error) => return output::complain(&error.to_string(), ExitCode::from(EXIT_FAILED)),
-    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let runtime = runtime.map_err(|error| error.to_string())?;
     let waited = runtime.block_on(notice::wait(parts, ask));
     match waited.exit {
-        0 => output::text(&waited.text, ExitCode::SUCCESS),
-        exit => output::complain(waited.text.trim_end(), ExitCode::from(exit)),
+        0 => Ok(output::text(&waited.text, ExitCode::SUCCESS)),
+        exit => Err(Failure { code: ExitCode::from(exit), problem: waited.text.trim_end().to_owned() }),
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::environment::Environment;
-use super::output;
+use super::output::{self, Done};
 use super::place::{Entry, Home, open_home};
 use super::serve::asked_to_stop;
 use entraclaw_seams::clock::SystemClock;
@@ -37,37 +37,23 @@ pub(super) struct Flags {
 }
 
 pub(super) fn run(flags: Flags) -> ExitCode {
+    output::end(perform(flags))
+}
+
+fn perform(flags: Flags) -> Done {
     let environment = Environment::read();
     if flags.detach {
-        return match detach(&flags, &environment) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
-                let problem = format!("the job {} could not be started: {error}", flags.id);
-                output::complain(&problem, ExitCode::FAILURE)
-            }
-        };
+        detach(&flags, &environment)
+            .map_err(|error| format!("the job {} could not be started: {error}", flags.id))?;
+        return Ok(ExitCode::SUCCESS);
     }
-    let storage = match open_home(Entry::Look, flags.home, &environment) {
-        Ok(Some(storage)) => storage,
-        Ok(None) => {
-            let problem = "there is no home folder yet, so there is no job; a session of a host makes both";
-            return output::complain(problem, ExitCode::FAILURE);
-        }
-        Err(trouble) => return output::complain(&trouble, ExitCode::FAILURE),
+    let Some(storage) = open_home(Entry::Look, flags.home, &environment)? else {
+        return Err("there is no home folder yet, so there is no job; a session of a host makes both".into());
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let outcome = match runtime {
-        Ok(runtime) => {
-            let outcome = runtime.block_on(work(&flags.id, storage, environment));
-            runtime.shutdown_background();
-            outcome
-        }
-        Err(error) => Err(format!("the asynchronous runtime could not be started: {error}")),
-    };
-    match outcome {
-        Ok(text) => output::text(&text, ExitCode::SUCCESS),
-        Err(problem) => output::complain(&problem, ExitCode::FAILURE),
-    }
+    let runtime = output::runtime()?;
+    let outcome = runtime.block_on(work(&flags.id, storage, environment));
+    runtime.shutdown_background();
+    Ok(output::text(&outcome?, ExitCode::SUCCESS))
 }
 
 /// Starts this program again without waiting for it.

@@ -1,8 +1,6 @@
 //! `[auth]`: the way to sign in, and the names that it needs.
 //! A token or key must never be a value here, only the place where it is.
 
-use std::path::PathBuf;
-
 use entraclaw_inbox::gate::Guid;
 use entraclaw_microsoft::entra::{
     self, AgentUser, AgentUserName, Algorithm, Auth, Delegated, KeyStoreKind, LoginBy, SignIn, Thumbprint,
@@ -44,7 +42,7 @@ impl Loader {
         let token = token.map(|t| t.trim()).filter(|t| !t.is_empty());
         let mode = self.value(&key::AUTH_MODE);
         let at = mode.as_ref().map_or(Origin::Default, |(_, at)| at.clone());
-        let file = self.token_file();
+        let file = self.absolute_path(&key::AUTH_TOKEN_FILE);
         match (mode.as_ref().map(|(text, _)| text.as_str()), token) {
             (None | Some("static"), None) if file.is_some() => file.map_or(Auth::None, Auth::TokenFile),
             (None, None) => Auth::None,
@@ -75,16 +73,6 @@ impl Loader {
         }
     }
 
-    fn token_file(&mut self) -> Option<PathBuf> {
-        let (text, at) = self.value(&key::AUTH_TOKEN_FILE)?;
-        let path = PathBuf::from(text);
-        if !path.is_absolute() {
-            let problem = "`auth.token_file` is not an absolute path".to_owned();
-            self.error(&at, problem, "write it out from the root; the host chooses the working folder");
-        }
-        Some(path)
-    }
-
     fn agent_user(&mut self, at: &Origin) -> Option<AgentUser> {
         let tenant_id = self.needed(at, &key::IDENTITY_TENANT_ID, "the agent's tenant");
         let blueprint_id = self.needed(at, &key::AUTH_BLUEPRINT_ID, "the blueprint's application id");
@@ -95,17 +83,8 @@ impl Loader {
             _ => Algorithm::Ps256,
         };
         let thumbprint = self.thumbprint();
-        let path = |key| self.value(key).map(|(text, _)| PathBuf::from(text));
-        let (key_file, certificate_file) = (path(&key::AUTH_KEY_FILE), path(&key::AUTH_CERTIFICATE_FILE));
-        for (key, path) in
-            [(&key::AUTH_KEY_FILE, &key_file), (&key::AUTH_CERTIFICATE_FILE, &certificate_file)]
-        {
-            if path.as_ref().is_some_and(|path| !path.is_absolute()) {
-                let at = self.value(key).map_or(Origin::Default, |(_, at)| at);
-                let problem = format!("`{}` is not an absolute path", key.field());
-                self.error(&at, problem, "write it out from the root; the host chooses the working folder");
-            }
-        }
+        let key_file = self.absolute_path(&key::AUTH_KEY_FILE);
+        let certificate_file = self.absolute_path(&key::AUTH_CERTIFICATE_FILE);
         Some(AgentUser {
             tenant_id: tenant_id?,
             blueprint_id: blueprint_id?,

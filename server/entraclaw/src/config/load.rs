@@ -2,6 +2,7 @@
 //! It must never stop at the first mistake, and never repeat a token.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::error::{ConfigError, ConfigErrors, Origin};
@@ -160,32 +161,44 @@ impl Loader {
     }
 
     fn operator(&mut self) -> Option<(Guid, Guid)> {
-        let (text, at) = self.value(&key::GATE_OPERATOR)?;
-        let ids = Person::parse(&text).ok().and_then(|person| person.ids());
-        if ids.is_none() {
-            let fix = "write TENANT_ID/OBJECT_ID, two GUIDs";
-            self.error(&at, format!("`gate.operator` is {text:?}, which is no person"), fix);
-        }
-        ids
+        let ids = |text: &str| Person::parse(text).ok().and_then(|person| person.ids());
+        self.parsed(&key::GATE_OPERATOR, ", which is no person", "write TENANT_ID/OBJECT_ID, two GUIDs", ids)
     }
 
     pub(super) fn guid(&mut self, key: &'static Key) -> Option<Guid> {
-        let (text, at) = self.value(key)?;
-        let guid = Guid::parse(&text);
-        if guid.is_none() {
-            self.error(&at, format!("`{}` is {text:?}, which is not a GUID", key.field()), GUID_FIX);
-        }
-        guid
+        self.parsed(key, ", which is not a GUID", GUID_FIX, Guid::parse)
     }
 
     fn consumer(&mut self) -> Option<ConsumerName> {
-        let (text, at) = self.value(&key::INBOX_CONSUMER)?;
-        let consumer = ConsumerName::new(&text).ok();
-        if consumer.is_none() {
-            let fix = "use 1 to 64 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit";
-            self.error(&at, format!("`inbox.consumer` is {text:?}"), fix);
+        let fix = "use 1 to 64 of a-z, 0-9, '.', '_' and '-', beginning with a letter or digit";
+        self.parsed(&key::INBOX_CONSUMER, "", fix, |text| ConsumerName::new(text).ok())
+    }
+
+    /// Reads a value of any form; `problem` follows the wrong text in the message.
+    fn parsed<T>(
+        &mut self,
+        key: &'static Key,
+        problem: &str,
+        fix: &str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Option<T> {
+        let (text, at) = self.value(key)?;
+        let parsed = parse(&text);
+        if parsed.is_none() {
+            self.error(&at, format!("`{}` is {text:?}{problem}", key.field()), fix);
         }
-        consumer
+        parsed
+    }
+
+    /// Reads a path, which must be absolute.
+    pub(super) fn absolute_path(&mut self, key: &'static Key) -> Option<PathBuf> {
+        let (text, at) = self.value(key)?;
+        let path = PathBuf::from(text);
+        if !path.is_absolute() {
+            let problem = format!("`{}` is not an absolute path", key.field());
+            self.error(&at, problem, "write it out from the root; the host chooses the working folder");
+        }
+        Some(path)
     }
 
     pub(super) fn truth(&mut self, key: &'static Key) -> bool {

@@ -17,7 +17,6 @@ struct Machine {
     began: u64,
     alive: BTreeMap<u32, u64>,
     started: VecDeque<(ProcessId, Program)>,
-    ended: Vec<(ProcessId, Ending)>,
     refuses: bool,
 }
 
@@ -25,11 +24,6 @@ impl SimulatedProcesses {
     /// Takes the next started program that has not been played yet, with its process.
     pub fn next_started(&self) -> Option<(ProcessId, Program)> {
         self.machine().started.pop_front()
-    }
-
-    /// Takes the groups that were ended since the last call, in order.
-    pub fn take_ended(&self) -> Vec<(ProcessId, Ending)> {
-        std::mem::take(&mut self.machine().ended)
     }
 
     /// Ends a process as if by itself.
@@ -81,12 +75,8 @@ impl Processes for SimulatedProcesses {
 
     fn end_group(&self, leader: &ProcessId, ending: Ending) -> io::Result<bool> {
         let is_alive = self.is_alive(leader);
-        if is_alive {
-            let mut machine = self.machine();
-            machine.ended.push((leader.clone(), ending));
-            if ending == Ending::Kill {
-                machine.alive.remove(&leader.pid);
-            }
+        if is_alive && ending == Ending::Kill {
+            self.machine().alive.remove(&leader.pid);
         }
         Ok(is_alive)
     }

@@ -13,8 +13,9 @@ use std::process::ExitCode;
 pub(super) use self::unattended::unattended;
 use self::work::{Step, Work};
 use super::environment::Environment;
+use super::output::{self, Done};
 use super::place::{Entry, Home, Place, open_home};
-use super::{output, waiter};
+use super::waiter;
 use crate::setup::{
     ALLOW_ANSWERS, Carrier, FirstAnswer, Host, LeftOut, Os, Places, Request, Scope, first_answer, recipe,
     runbook, told_of_answers, told_of_idle, unified,
@@ -68,50 +69,33 @@ pub(super) struct Flags {
 }
 
 pub(super) fn run(flags: Flags) -> ExitCode {
+    output::end(set_up(flags))
+}
+
+fn set_up(flags: Flags) -> Done {
     let environment = Environment::read();
     let place = Place::find(Entry::Look, flags.home.clone(), Vec::new(), &environment);
-    let request = match request(&flags, &place, &environment) {
-        Ok(request) => request,
-        Err(problem) => return output::complain(&problem, ExitCode::from(2)),
-    };
+    let request = request(&flags, &place, &environment).map_err(output::usage)?;
     if flags.print {
-        return output::text(&runbook(&request, &place.config.wake_ups), ExitCode::SUCCESS);
+        return Ok(output::text(&runbook(&request, &place.config.wake_ups), ExitCode::SUCCESS));
     }
     let entry = if flags.dry_run || flags.remove { Entry::Look } else { Entry::Take };
     let mut before_leaving: Vec<String> = place.without_sign_in().into_iter().collect();
     before_leaving.extend(told_of_idle(&request, &place.config.wake_ups));
     before_leaving.push(told_of_answers(&request));
-    let home = match open_home(entry, flags.home, &environment) {
-        Ok(home) => home,
-        Err(trouble) => return output::complain(&trouble, ExitCode::FAILURE),
-    };
+    let home = open_home(entry, flags.home, &environment)?;
     let work = Work { request: &request, home };
     // Of two setups at once each would start from a file that the other has just changed.
-    let lock = match (flags.dry_run, work.lock()) {
-        (true, _) => None,
-        (false, Ok(lock)) => Some(lock),
-        (false, Err(problem)) => return output::complain(&problem, ExitCode::FAILURE),
-    };
-    let steps = match work.steps(flags.remove) {
-        Ok(steps) => steps,
-        Err(problems) => {
-            let mut told = problems.join("\nerror: ");
-            told.push_str("\nnothing was written");
-            return output::complain(&told, ExitCode::FAILURE);
-        }
-    };
-    let code = perform(&work, &steps, flags.remove, flags.dry_run, &before_leaving);
+    let lock = if flags.dry_run { None } else { work.lock()? };
+    let steps = work
+        .steps(flags.remove)
+        .map_err(|problems| format!("{}\nnothing was written", problems.join("\nerror: ")))?;
+    let done = perform(&work, &steps, flags.remove, flags.dry_run, &before_leaving);
     drop(lock);
-    code
+    done
 }
 
-fn perform(
-    work: &Work<'_>,
-    steps: &[Step],
-    remove: bool,
-    dry_run: bool,
-    before_leaving: &[String],
-) -> ExitCode {
+fn perform(work: &Work<'_>, steps: &[Step], remove: bool, dry_run: bool, before_leaving: &[String]) -> Done {
     let mut told = String::new();
     for step in steps {
         let path = step.path.display().to_string();
@@ -127,18 +111,17 @@ fn perform(
     }
     if dry_run {
         told.push_str("Nothing was written (--dry-run).\n");
-        return output::text(&told, ExitCode::SUCCESS);
+        return Ok(output::text(&told, ExitCode::SUCCESS));
     }
     for step in steps {
         if let Err(problem) = work.perform(step) {
             output::text(&told, ExitCode::FAILURE);
-            let told = format!("{problem}; what was not done yet is done by running it again");
-            return output::complain(&told, ExitCode::FAILURE);
+            return Err(format!("{problem}; what was not done yet is done by running it again").into());
         }
     }
     if let Some(Err(problem)) = work.home.as_ref().map(folders::tidy) {
         output::text(&told, ExitCode::FAILURE);
-        return output::complain(&problem, ExitCode::FAILURE);
+        return Err(problem.into());
     }
     told.push_str(&summary(work.request, steps, changed, remove));
     if !remove {
@@ -147,7 +130,7 @@ fn perform(
             told.extend(["  ", line, "\n"]);
         }
     }
-    output::text(&told, ExitCode::SUCCESS)
+    Ok(output::text(&told, ExitCode::SUCCESS))
 }
 
 fn summary(request: &Request, steps: &[Step], changed: usize, remove: bool) -> String {

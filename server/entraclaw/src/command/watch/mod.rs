@@ -20,7 +20,7 @@ use self::pollers::Pollers;
 use self::screen::{End, Screen, Tone};
 use self::toast::Toaster;
 use super::environment::Environment;
-use super::output;
+use super::output::{self, Done, usage};
 use super::place::{Entry, Home, Place};
 use super::serve::asked_to_stop;
 use crate::status::gather_sessions;
@@ -76,33 +76,21 @@ impl Flags {
 }
 
 pub(super) fn run(flags: Flags) -> ExitCode {
-    let consumer = match ConsumerName::new(&flags.consumer) {
-        Ok(consumer) => consumer,
-        Err(error) => return output::complain(&format!("--consumer: {error}"), ExitCode::from(2)),
-    };
+    output::end(watch(flags))
+}
+
+fn watch(flags: Flags) -> Done {
+    let consumer =
+        ConsumerName::new(&flags.consumer).map_err(|error| usage(format!("--consumer: {error}")))?;
     let channels = flags.channels();
-    let place = Place::find(Entry::Take, flags.home, Vec::new(), &Environment::read());
-    if let Some(trouble) = &place.home_trouble {
-        return output::complain(trouble, ExitCode::FAILURE);
-    }
+    let place = Place::find(Entry::Take, flags.home, Vec::new(), &Environment::read()).usable()?;
     if let Some(problem) = belongs_to_an_agent(&consumer, &place) {
-        return output::complain(&problem, ExitCode::from(2));
+        return Err(usage(problem));
     }
     let storage = place.storage();
-    let follower = match Follower::open(storage.clone(), Arc::new(SystemClock), &consumer, &channels) {
-        Ok(follower) => follower,
-        Err(error) => {
-            let problem = format!("the journal can't be read: {error}; run `entraclaw doctor`");
-            return output::complain(&problem, ExitCode::FAILURE);
-        }
-    };
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            let problem = format!("the asynchronous runtime could not be started: {error}");
-            return output::complain(&problem, ExitCode::FAILURE);
-        }
-    };
+    let follower = Follower::open(storage.clone(), Arc::new(SystemClock), &consumer, &channels);
+    let follower = follower.map_err(output::unreadable)?;
+    let runtime = output::runtime()?;
     let only: Vec<&str> = channels.iter().map(|channel| channel.as_str()).collect();
     let only = if only.is_empty() { String::new() } else { format!(", only {}", only.join(" and ")) };
     let home = clean_line(&place.home_text());
@@ -128,7 +116,7 @@ pub(super) fn run(flags: Flags) -> ExitCode {
     });
     // A thread may still wait in a write to a reader that does not read.
     runtime.shutdown_background();
-    code
+    Ok(code)
 }
 
 /// Refuses an agent's consumer: reading with its cursor would take its messages.
@@ -249,11 +237,7 @@ impl Watch {
         }
         self.complaint.clone_from(&trouble);
         match trouble {
-            Some(trouble) => {
-                let trouble =
-                    clean_line(&format!("the journal can't be read: {trouble}; run `entraclaw doctor`"));
-                screen.note(Tone::Bad, &trouble).await
-            }
+            Some(trouble) => screen.note(Tone::Bad, &clean_line(&output::unreadable(trouble))).await,
             None => screen.note(Tone::Good, "the journal can be read again").await,
         }
     }
