@@ -48,7 +48,7 @@ pub use merge::{MergeError, merge};
 pub use model::Report;
 pub use sarif::sarif;
 pub use stream::{InvalidStream, Stream, StreamError};
-pub use terminal::{Style, terminal};
+pub use terminal::{Style, overview, terminal};
 pub use trace::trace;
 pub use versus::Versus;
 pub use write::{WriteError, write_all};

@@ -2,8 +2,12 @@
 //! sums at the end, because many logs keep only the end. It is clear without colour, and never lets a text
 //! from an event move the cursor.
 
+mod overview;
+
 use anstyle::{AnsiColor, Style as Ansi};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+pub use overview::overview;
 
 use crate::diff::Side;
 use crate::event::Status;

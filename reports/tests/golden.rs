@@ -53,6 +53,7 @@ fn check_all(name: &str, stream: &Stream) {
     check(&format!("{name}.badge.json"), &reports::badge_json(&report).unwrap());
     check(&format!("{name}.trace.json"), &reports::trace(stream).unwrap());
     check(&format!("{name}.txt"), &reports::terminal(&report, Style::default()));
+    check(&format!("{name}.overview.txt"), &reports::overview(&report, Style::default()));
     let colour = reports::terminal(&report, Style { colour: true, width: 80 });
     check(&format!("{name}.colour.txt"), &colour.replace('\u{1b}', "␛"));
 }

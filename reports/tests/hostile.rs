@@ -130,6 +130,7 @@ fn check_all(stream: &Stream) {
 fn check_report(report: &Report, stream: &Stream) {
     check_html(&reports::html(report, stream).unwrap());
     assert_visible(&reports::terminal(report, Style::default()));
+    assert_visible(&reports::overview(report, Style::default()));
     assert_visible(&reports::terminal(report, Style { colour: false, width: 0 }));
     let colour = reports::terminal(report, Style { colour: true, width: 200 });
     let own = ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[2m"];

@@ -31,7 +31,7 @@ pub(super) fn main(args: &Args) -> Outcome {
         }
         other => other?,
     };
-    let exit_code = output::finish(&args.out, stream.into_events(), &args.against, false)?;
+    let exit_code = output::finish(&args.out, stream.into_events(), &args.against, output::Shown::Screen)?;
     out(&format!("reports: {}", args.out.display()));
     Ok(exit_code)
 }

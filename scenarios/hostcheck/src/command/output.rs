@@ -22,15 +22,33 @@ pub struct Against {
     pub(super) history: Option<PathBuf>,
 }
 
-/// Writes the reports of a finished run into a folder, sums the run up on standard output unless it is
-/// `quiet`, and gives the exit code.
-pub fn finish(folder: &Path, events: Vec<Event>, against: &Against, quiet: bool) -> anyhow::Result<u8> {
+/// The part of a report that a run prints.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// Nothing.
+    Nothing,
+    /// One screen: the whole matrix of a small run, the overview of a large one.
+    Screen,
+    /// The whole matrix and all tables.
+    Everything,
+}
+
+/// Most rows of a small run.
+const SMALL_ROWS_MAX: usize = 20;
+/// Most columns of a small run.
+const SMALL_COLUMNS_MAX: usize = 6;
+
+/// Writes the reports of a finished run into a folder, sums the run up on standard output, and gives the exit code.
+pub fn finish(folder: &Path, events: Vec<Event>, against: &Against, shown: Shown) -> anyhow::Result<u8> {
     write_events(folder, &events)?;
     let stream = Stream::from_events(events)?;
     let report = report(&stream, against)?;
     reports::write_all(&report, &stream, folder)?;
-    if !quiet {
-        out(&reports::terminal(&report, style()));
+    let is_small = report.rows().count() <= SMALL_ROWS_MAX && report.hosts.len() <= SMALL_COLUMNS_MAX;
+    match shown {
+        Shown::Nothing => {}
+        Shown::Screen if !is_small => out(&reports::overview(&report, style())),
+        Shown::Screen | Shown::Everything => out(&reports::terminal(&report, style())),
     }
     Ok(u8::try_from(report.exit_code)?)
 }

@@ -441,5 +441,6 @@ fn write(
     (folder, against, quiet): (&Path, &output::Against, bool),
 ) -> anyhow::Result<u8> {
     let events = conformance::events(asked, about, rows, columns, judged);
-    output::finish(folder, events, against, quiet)
+    let shown = if quiet { output::Shown::Nothing } else { output::Shown::Everything };
+    output::finish(folder, events, against, shown)
 }

@@ -56,6 +56,9 @@ pub(super) struct Args {
     /// out, which is mostly `usual`.
     #[arg(long, value_name = "NAME", value_parser = fault_profile(), conflicts_with = server::SUBJECT)]
     fault_profile: Option<&'static FaultProfile>,
+    /// Print every cell, every time and every reason, however long that is.
+    #[arg(long, conflicts_with = server::SUBJECT)]
+    matrix: bool,
     /// Folder for the reports.
     #[arg(long, value_name = "DIR", default_value = "hostcheck-out")]
     out: PathBuf,
@@ -92,6 +95,10 @@ impl Args {
             faults: self.fault_profile,
             sampled: self.is_sampled(),
         })
+    }
+
+    fn shown(&self) -> output::Shown {
+        if self.matrix { output::Shown::Everything } else { output::Shown::Screen }
     }
 
     fn first_seed(&self) -> u64 {
@@ -174,7 +181,7 @@ pub(super) fn main(args: &Args) -> Outcome {
     let simulated_ms: u64 = sim_results.iter().map(|cell| cell.elapsed_ms).sum();
     let results: Vec<CellFinished> = sim_results.into_iter().chain(process_results).collect();
     let events = events(args, &selection, &columns, results);
-    let exit_code = output::finish(&args.out, events, &args.against, false)?;
+    let exit_code = output::finish(&args.out, events, &args.against, args.shown())?;
     let plays = if args.once { 1 } else { 2 };
     let played = sim.iter().filter(|cell| cell.unplayed.is_none()).map(|_| 1_u64).sum();
     let simulated_hours = to_f64(simulated_ms * plays) / 3_600_000.0;

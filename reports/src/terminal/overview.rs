@@ -1,0 +1,130 @@
+//! The first screen of a run of scenarios: the carriers that reach each host and their times, the sums by
+//! area, the failures, the verdict. It must never be longer than a screen, however many cells the run has.
+
+use std::collections::BTreeMap;
+
+use super::{Page, Style, fit, one_line};
+use crate::counts::{defects, supported};
+use crate::event::Status;
+use crate::model::{Area, Host, Reach, Report, Times};
+use crate::text::{counted, duration};
+
+/// Carriers that are named for a host's idle or busy model.
+const CARRIERS_MAX: usize = 2;
+/// Failures that are printed whole.
+const FAILURES_MAX: usize = 2;
+/// Further scenarios with failures that are named.
+const SCENARIOS_MAX: usize = 6;
+/// Families of hosts that are listed.
+const FAMILIES_MAX: usize = 12;
+/// Columns of a host's name.
+const HOST_COLUMNS: usize = 24;
+/// Columns of the carriers to an idle model.
+const IDLE_COLUMNS: usize = 40;
+
+/// The report as one screen of text.
+pub fn overview(report: &Report, style: Style) -> String {
+    let mut page = Page { text: String::new(), style };
+    page.carriers(report);
+    page.areas(report);
+    page.first_failures(report);
+    page.totals(report);
+    page.text
+}
+
+impl Page {
+    fn carriers(&mut self, report: &Report) {
+        let hosts = newest(&report.hosts);
+        let rows: Vec<_> = hosts.into_iter().filter(|host| !host.reach.is_empty()).collect();
+        if rows.is_empty() {
+            return;
+        }
+        let head = format!(
+            "{}{}reaches a busy one by",
+            fit("newest version", HOST_COLUMNS),
+            fit("reaches an idle model by", IDLE_COLUMNS)
+        );
+        self.line(&self.bold(&head));
+        for host in rows.iter().take(FAMILIES_MAX) {
+            let idle = quickest(&host.reach, |reach| reach.idle);
+            let busy = quickest(&host.reach, |reach| reach.busy);
+            self.line(&format!("{}{}{busy}", fit(&host.id, HOST_COLUMNS), fit(&idle, IDLE_COLUMNS)));
+        }
+        self.line(&self.dim("medians of virtual time, with all troubles that the scenarios make"));
+        self.line("");
+    }
+
+    fn areas(&mut self, report: &Report) {
+        let words: Vec<_> = report.areas.iter().map(sum).collect();
+        self.wrapped(&words.join(" · "), 0);
+        self.line("");
+    }
+
+    fn first_failures(&mut self, report: &Report) {
+        let mut others: BTreeMap<&str, u64> = BTreeMap::new();
+        for failure in report.failures.iter().skip(FAILURES_MAX) {
+            *others.entry(&failure.scenario).or_default() += 1;
+        }
+        for failure in report.failures.iter().take(FAILURES_MAX) {
+            self.failure(failure);
+        }
+        for (scenario, failures) in others.iter().take(SCENARIOS_MAX) {
+            let failed = self.state(Status::Fail, &Status::Fail.label());
+            self.line(&format!("{failed}  {}  {}", one_line(scenario), counted(*failures, "time", "times")));
+        }
+        let named: u64 = others.values().take(SCENARIOS_MAX).sum();
+        let shown = report.failures.len().min(FAILURES_MAX) as u64 + named;
+        let more = (report.failures.len() as u64 + report.failures_left_out).saturating_sub(shown);
+        if more > 0 {
+            self.line(&format!(
+                "{} left out here; --matrix prints more",
+                counted(more, "failure", "failures")
+            ));
+        }
+        if !others.is_empty() {
+            self.line("");
+        }
+    }
+}
+
+/// The newest version of each family, in the order of the columns. A variant without a number comes after all versions.
+fn newest(hosts: &[Host]) -> Vec<&Host> {
+    let is_numbered = |host: &Host| host.version.starts_with(|first: char| first.is_ascii_digit());
+    let mut newest: Vec<&Host> = Vec::new();
+    for host in hosts {
+        match newest.iter_mut().find(|one| one.family == host.family) {
+            Some(one) if is_numbered(host) || !is_numbered(one) => *one = host,
+            Some(_) => {}
+            None => newest.push(host),
+        }
+    }
+    newest
+}
+
+/// The quickest carriers of simulated runs with their medians; a dash where there is none.
+fn quickest(reach: &[Reach], times: impl Fn(&Reach) -> Option<Times>) -> String {
+    let mut found: Vec<(u64, &str)> = reach
+        .iter()
+        .filter(|reach| reach.mode == "sim")
+        .filter_map(|reach| Some((times(reach)?.p50_ms, reach.carrier.as_str())))
+        .collect();
+    found.sort_unstable();
+    let words: Vec<_> = found
+        .iter()
+        .take(CARRIERS_MAX)
+        .map(|(ms, carrier)| format!("{} {}", one_line(&carrier.replace('_', " ")), duration(*ms)))
+        .collect();
+    if words.is_empty() { "–".to_owned() } else { words.join(", ") }
+}
+
+/// `auth 62/62`: what passes of what says something about the server.
+fn sum(area: &Area) -> String {
+    let mut counts = crate::counts::no_counts();
+    for cell in area.rows.iter().flat_map(|row| &row.cells) {
+        crate::counts::count(&mut counts, cell.state);
+    }
+    let failed = defects(&counts);
+    let name = one_line(&area.name);
+    let sum = format!("{name} {}/{}", counts[&Status::Pass], supported(&counts));
+    if failed > 0 { format!("{sum} ({failed} failed)") } else { sum }
+}
