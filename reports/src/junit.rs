@@ -91,7 +91,7 @@ fn beside_baseline(
     if !stale.is_empty() {
         let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
         status.set_type("stale-baseline");
-        let advice = "take it out with `hostcheck baseline update`";
+        let advice = "remove it with `hostcheck baseline update`";
         let message = format!("{stale} passes, and the baseline expects it to fail; {advice}");
         status.set_message(short_line(&message, MESSAGE_BYTES_MAX));
         return Some(status);

@@ -105,7 +105,7 @@ fn result(failure: &Failure, rules: &[&str], files: &BTreeMap<&str, (&str, &str)
 fn stale(entry: &Expected, rules: &[&str], files: &BTreeMap<&str, (&str, &str)>) -> Value {
     let (file, _) = files.get(entry.scenario.as_str()).copied().unwrap_or_default();
     let text = format!(
-        "{} passes, and the baseline expects it to fail; take it out with `hostcheck baseline update`",
+        "{} passes, and the baseline expects it to fail; remove it with `hostcheck baseline update`",
         entry.check().name()
     );
     let place = (entry.scenario.as_str(), entry.host.as_str(), entry.mode.as_str());

@@ -344,7 +344,7 @@ impl Page {
                 self.line(&format!("    {} {name}", self.state(Status::Flaky, "stale")));
             }
             if stale > 0 {
-                self.line("    what is stale passes now: take it out with `hostcheck baseline update`");
+                self.line("    stale checks pass: remove them with `hostcheck baseline update`");
             }
         }
         if let Some(trend) = &report.trend

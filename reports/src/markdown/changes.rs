@@ -41,7 +41,7 @@ fn gate(gate: &Gate) -> String {
     );
     checks(&mut text, "New: fails, and the baseline does not expect it", &gate.new);
     let stale: Vec<Check> = gate.stale.iter().map(Expected::check).collect();
-    checks(&mut text, "Stale: passes now; take it out with `hostcheck baseline update`", &stale);
+    checks(&mut text, "Stale: passes; remove it with `hostcheck baseline update`", &stale);
     text
 }
 

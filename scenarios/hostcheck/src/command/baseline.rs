@@ -72,7 +72,7 @@ fn check(files: &Files) -> Outcome {
         ],
     );
     if !files.json && !gate.stale.is_empty() {
-        out("stale entries pass now: remove them with `hostcheck baseline update`");
+        out("stale entries pass: remove them with `hostcheck baseline update`");
     }
     Ok(if gate.is_open() { EXIT_PASSED } else { EXIT_FAILED })
 }

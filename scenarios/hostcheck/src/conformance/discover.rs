@@ -127,7 +127,7 @@ pub(crate) async fn discover(target: &Target, opening: &dyn Fn(Version, Duration
         let what = if let Some(Err(reason)) = misaddressed {
             reason.as_str()
         } else if wrote {
-            "the server wrote nothing that is an answer"
+            "the server wrote no answer"
         } else {
             "the server answered nothing"
         };

@@ -13,18 +13,18 @@ Follow the steps in order. Each is a tool of this server; do nothing else in bet
  4. structured.
  5. structured_alone.
  6. notify.
- 7. heard, with every word beginning with MARK- that you have seen so far, wherever it stood.
+ 7. heard, with every word beginning with MARK- that you have seen so far, in any place.
  8. ask, once with each of: ping, roots, elicitation, elicitation_url, sampling, unknown.
- 9. change, once with each of: tools, prompts, resources, tools_twice, unchanged. End your turn after each. The person
+ 9. change, once with each of: tools, prompts, resources, tools_twice, unchanged. End your turn after each. The user
     waits ten seconds, then says \"go on\".
-10. stray, only where the era is modern.
+10. stray, only if the era is modern.
 11. long_call with seconds 10, 70, 130, 200; then with seconds 200 and progress_every_s 5. If you can act before one has
     answered, call note at once.
 12. size with characters 8000, 20000, 40000, 60000 and 100000.
 13. heard again, with every word so far. Name the last word of a result only where you see it.
-14. interrupt_me: the person presses Esc (or Ctrl+C), waits five seconds, then says \"go on\".
-15. answer, where the person knows more of an open question.
-16. hold: the person quits the host in its normal way while it runs.
+14. interrupt_me: the user presses Esc (or Ctrl+C), waits five seconds, then says \"go on\".
+15. answer, if the user knows more of an open question.
+16. hold: the user quits the host in its normal way while it runs.
 In a session of its own: exit, then note.";
 
 /// The steps for a user, from the configuration to the draft.
@@ -35,7 +35,7 @@ A real host is examined in a few short sessions; each starts the probe with anot
       hostcheck probe --log /tmp/probe/legacy.jsonl --mode tui
     Allow its tools. Use an account and a folder that hold nothing private: the log has what the host sends.
  2. Start the host and type: Use the server `probe`: call begin and follow its steps.
-    Do as the steps say. The session ends with your quitting the host while `hold` runs.
+    Do as the steps say. Quit the host while `hold` runs; this ends the session.
     Where the model has only the first tools, because the host follows no pages: once more with `--opening one-page` and
     a log of its own.
  3. Once more with `--opening modern --log /tmp/probe/modern.jsonl`.

@@ -46,7 +46,7 @@ tools! {
     "notify" reads []
         "Step 6. Sends one notification of each kind, each with a word of its own that begins with MARK-, then answers.";
     "heard" reads [("words", "array", "every word beginning with MARK- that you have seen anywhere in this conversation so far")]
-        "Steps 7 and 13. Report honestly which words beginning with MARK- you have seen so far, wherever they stood: in results, in instructions, in messages that came by themselves. An empty list is a good answer.";
+        "Steps 7 and 13. Report honestly which words beginning with MARK- you have seen so far, in any place: in results, in instructions, in messages that came by themselves. An empty list is a good answer.";
     "ask" reads [("what", "string", "ping, roots, elicitation, elicitation_url, sampling or unknown")]
         "Step 8. Sends the host one request and waits up to 45 s for its answer. Call it once with each of: ping, roots, elicitation, elicitation_url, sampling, unknown. What the host did not declare is not asked. If a form opens, the user fills it in.";
     "change" reads [("what", "string", "tools, prompts, resources, tools_twice or unchanged")]

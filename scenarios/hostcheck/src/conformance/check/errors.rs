@@ -17,7 +17,7 @@ probes! {
 async fn unknown(lab: &mut Lab) -> Result<(), Trouble> {
     let mut session = lab.open().await?;
     let reply = session.ask("hostcheck/no-such-method", json!({})).await;
-    let message = "a method that there is not is not refused with the code for it";
+    let message = "an unknown method is not refused with the code for it";
     lab.expect("errors.unknown-method", reply.code() == Some(-32601), message, "error -32601", &reply.say());
     for id in [json!("hostcheck-text-id"), json!("7"), json!(9_007_199_254_740_991_i64)] {
         let from = session.wire.received.len();

@@ -82,10 +82,10 @@ async fn not_found(lab: &mut Lab) -> Result<(), Trouble> {
         return Ok(());
     }
     let reply = session.ask("resources/read", json!({"uri": NOWHERE})).await;
-    let message = "a resource that there is not is answered without an error";
+    let message = "an unknown resource is answered without an error";
     lab.expect("resources.not-found", reply.code().is_some(), message, "an error", &reply.say());
     let wanted: i64 = if lab.version.is_modern() { -32602 } else { -32002 };
-    let message = format!("a resource that there is not {}", reply.instead_of_the_code("the version's"));
+    let message = format!("an unknown resource {}", reply.instead_of_the_code("the version's"));
     lab.expect(
         "resources.not-found-code",
         reply.code() == Some(wanted),

@@ -271,7 +271,7 @@ async fn mistakes(lab: &mut Lab) -> Result<(), Trouble> {
         return Ok(());
     }
     let reply = session.ask("tools/call", json!({"name": "hostcheck.no-such-tool", "arguments": {}})).await;
-    let message = "a call of a tool that there is not is no protocol error";
+    let message = "a call of an unknown tool is no protocol error";
     lab.expect("tools.unknown", reply.code().is_some(), message, "an error, like -32602", &reply.say());
     let reply = session.ask("tools/call", json!({"name": 5})).await;
     let message = "`tools/call` whose name is a number is no protocol error";

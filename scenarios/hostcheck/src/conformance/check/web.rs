@@ -268,7 +268,7 @@ async fn origin(lab: &mut Lab) -> Result<(), Trouble> {
     let check = "http.origin";
     let endpoint = Endpoint::of(lab)?;
     if !endpoint.is_local() {
-        lab.skip(check, "which origins a server trusts that everybody reaches is its own to say");
+        lab.skip(check, "a server that others can reach decides itself which origins it trusts");
         return Ok(());
     }
     let version = lab.version;
@@ -303,13 +303,13 @@ async fn modern(lab: &mut Lab) -> Result<(), Trouble> {
     let other = own("server/discover", "2025-11-25");
     let mismatch = endpoint.post(lab, other, &ask(2, "server/discover", version)).await?;
     let holds = mismatch.status == 400 && mismatch.code() == Some(HEADER_MISMATCH);
-    let message = "a header that names another version than the body is not refused as that";
+    let message = "a header with another version than the body is not refused as such";
     lab.expect("http.version-mismatch", holds, message, "400 with the code -32020", &mismatch.say());
 
     let unknown = own("server/discover", NO_MODERN_VERSION);
     let unknown = endpoint.post(lab, unknown, &ask(3, "server/discover", NO_MODERN_VERSION)).await?;
     let holds = unknown.status == 400 && unknown.code() == Some(UNSUPPORTED_VERSION);
-    let message = "a version that the server can't know is not refused as that";
+    let message = "a version that the server can't know is not refused as such";
     lab.expect("http.version-unknown", holds, message, "400 with the code -32022", &unknown.say());
 
     let method = "hostcheck/no-such-method";
@@ -317,7 +317,7 @@ async fn modern(lab: &mut Lab) -> Result<(), Trouble> {
         timeout(ANSWER_WITHIN, endpoint.post(lab, own(method, version), &ask(4, method, version))).await;
     let missing = missing.map_err(|_| Trouble("an unknown method is not answered".to_owned()))??;
     let holds = missing.status == 404 && missing.code() == Some(NO_SUCH_METHOD);
-    let message = "a method that there is not is not refused as that";
+    let message = "an unknown method is not refused as such";
     lab.expect("http.unknown-method", holds, message, "404 with the code -32601", &missing.say());
     Ok(())
 }
