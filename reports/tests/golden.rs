@@ -19,6 +19,7 @@ const FORMATS: [&str; 11] = [
     "junit.xml",
     "txt",
     "colour.txt",
+    "overview.txt",
     "summary.md",
     "sarif",
     "badge.svg",

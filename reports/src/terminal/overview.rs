@@ -40,9 +40,9 @@ impl Page {
             return;
         }
         let head = format!(
-            "{}{}reaches a busy one by",
-            fit("newest version", HOST_COLUMNS),
-            fit("reaches an idle model by", IDLE_COLUMNS)
+            "{}{}the busy model is reached by",
+            fit("host", HOST_COLUMNS),
+            fit("the idle model is reached by", IDLE_COLUMNS)
         );
         self.line(&self.bold(&head));
         for host in rows.iter().take(FAMILIES_MAX) {
@@ -55,7 +55,7 @@ impl Page {
     }
 
     fn areas(&mut self, report: &Report) {
-        let words: Vec<_> = report.areas.iter().map(sum).collect();
+        let words: Vec<_> = report.areas.iter().filter_map(sum).collect();
         self.wrapped(&words.join(" · "), 0);
         self.line("");
     }
@@ -117,14 +117,13 @@ fn quickest(reach: &[Reach], times: impl Fn(&Reach) -> Option<Times>) -> String 
     if words.is_empty() { "–".to_owned() } else { words.join(", ") }
 }
 
-/// `auth 62/62`: what passes of what says something about the server.
-fn sum(area: &Area) -> String {
+/// `auth 62/62`: the cells that pass of those that say something about the server; `None` where none does.
+fn sum(area: &Area) -> Option<String> {
     let mut counts = crate::counts::no_counts();
     for cell in area.rows.iter().flat_map(|row| &row.cells) {
         crate::counts::count(&mut counts, cell.state);
     }
-    let failed = defects(&counts);
-    let name = one_line(&area.name);
-    let sum = format!("{name} {}/{}", counts[&Status::Pass], supported(&counts));
-    if failed > 0 { format!("{sum} ({failed} failed)") } else { sum }
+    let (all, failed) = (supported(&counts), defects(&counts));
+    let sum = format!("{} {}/{all}", one_line(&area.name), counts[&Status::Pass]);
+    (all > 0).then(|| if failed > 0 { format!("{sum} ({failed} failed)") } else { sum })
 }
