@@ -12,7 +12,7 @@ use std::path::Path;
 use reports::{Report, Stream, Style};
 use similar::TextDiff;
 
-const FORMATS: [&str; 11] = [
+const FORMATS: [&str; 12] = [
     "html",
     "md",
     "json",
