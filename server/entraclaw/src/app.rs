@@ -339,7 +339,7 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
     let (sponsors_known, sponsored) = watch::channel(sponsors.is_none());
     if may_lead && gate.is_closed() && sponsors.is_none() {
         tracing::warn!(
-            "the allowlist is empty, so nobody can write to the agent; add [[allow]] or ENTRACLAW_ALLOW"
+            "the allowlist is empty, so no person can write to the agent; add [[allow]] or ENTRACLAW_ALLOW"
         );
     }
     let mail = MailSource::with_status(

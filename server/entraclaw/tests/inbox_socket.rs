@@ -75,7 +75,7 @@ async fn a_symlink_to_an_own_socket_is_not_followed() {
     let link = folder.path().join("link");
     symlink(&path, &link).unwrap();
     is_refused(&link, "it is a symlink").await;
-    assert!(listener.accept().is_err(), "nobody has connected");
+    assert!(listener.accept().is_err(), "there was no connection");
 }
 
 /// Only root can make a file of another user, so this checks nothing for other users.
@@ -89,7 +89,7 @@ async fn a_socket_of_another_user_gets_no_token() {
     listener.set_nonblocking(true).unwrap();
     std::os::unix::fs::chown(&path, Some(65_534), Some(65_534)).unwrap();
     is_refused(&path, "it belongs to another user").await;
-    assert!(listener.accept().is_err(), "nobody has connected");
+    assert!(listener.accept().is_err(), "there was no connection");
 }
 
 #[tokio::test]

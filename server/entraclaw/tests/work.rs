@@ -303,7 +303,9 @@ async fn a_job_is_run_by_one_process() {
     assert!(again().contains("runs already"));
     assert!(fixture.works().cancel(&ticket.id).unwrap());
     fixture.ready().await;
-    assert!(again().contains("has ended already"));
+    // The process may hold its lock for a moment after its result is there.
+    let said = (0..100).map(|_| again()).find(|said| !said.contains("runs already"));
+    assert!(said.is_some_and(|said| said.contains("has ended already")));
 }
 
 /// A host's side of a real server.

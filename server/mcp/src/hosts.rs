@@ -88,87 +88,78 @@ pub struct HostRow {
     pub source: &'static str,
 }
 
+/// The members of a row that needs no exception.
+const CAUTIOUS: HostRow = HostRow {
+    family: "",
+    names: &[],
+    wait_cap_s: WAIT_CAP_S,
+    park: Park::Never,
+    progress_every_s: None,
+    abandons: false,
+    channel_since: None,
+    environment: HandsDown::Everything,
+    source: "",
+};
+
 /// The hosts that were run and observed.
 pub const HOSTS: &[HostRow] = &[
     HostRow {
         family: "claude-code",
         names: &["claude-code", "claude code"],
-        wait_cap_s: WAIT_CAP_S,
         park: Park::Since([2, 1, 212]),
         // By the vendor's documentation, half an hour without progress ends a call.
         progress_every_s: Some(600),
-        abandons: false,
         channel_since: Some([2, 1, 80]),
-        environment: HandsDown::Everything,
         source: "channels are unknown to 2.0.73 and known to 2.1.80; 2.1.330 observed: no call limit, but before 2.1.212 and in -p a wait blocks the turn; 2.1.212 observed: \
                  after 120 s it goes to the background, and its result wakes the session",
+        ..CAUTIOUS
     },
     HostRow {
         family: "copilot-cli",
         names: &["copilot-cli", "github-copilot-developer"],
-        wait_cap_s: WAIT_CAP_S,
         park: Park::WithProgress,
         progress_every_s: Some(20),
-        abandons: false,
-        channel_since: None,
         environment: HandsDown::EverythingSince([1, 0, 102]),
         source: "0.0.384 to 1.0.102: more than 65 s observed on each, 180 s on 0.0.406, 0.0.411, 1.0.50 and 1.0.102, and each \
                  progress starts it anew; the user's config may say less",
+        ..CAUTIOUS
     },
     HostRow {
         family: "copilot-cli",
         names: &["github-copilot-cli", "copilot"],
-        wait_cap_s: WAIT_CAP_S,
-        park: Park::Never,
-        progress_every_s: None,
-        abandons: false,
-        channel_since: None,
         environment: HandsDown::EverythingSince([1, 0, 102]),
         source: "names that were reported and never seen, with a limit of 60 s that nothing extends",
+        ..CAUTIOUS
     },
     HostRow {
         family: "codex",
         names: &["codex-mcp-client"],
         wait_cap_s: 120,
-        park: Park::Never,
-        progress_every_s: None,
-        abandons: false,
-        channel_since: None,
         environment: HandsDown::Few,
         source: "0.169.0 observed: 300 s hard by default; drops every notification",
+        ..CAUTIOUS
     },
     HostRow {
         family: "gemini-cli",
         names: &["gemini-cli-mcp-client*"],
-        wait_cap_s: WAIT_CAP_S,
-        park: Park::Never,
-        progress_every_s: None,
         abandons: true,
-        channel_since: None,
         environment: HandsDown::AllBut(GEMINI_HIDES),
         source: "0.61.0 observed: an interrupted call is abandoned without a word, so short waits lose less time",
+        ..CAUTIOUS
     },
     HostRow {
         family: "opencode",
         names: &["opencode"],
-        wait_cap_s: WAIT_CAP_S,
         park: Park::WithProgress,
         progress_every_s: Some(20),
-        abandons: false,
-        channel_since: None,
-        environment: HandsDown::Everything,
         source: "1.18.33 observed: 60.0 s by default, each progress starts it anew",
+        ..CAUTIOUS
     },
     HostRow {
         family: "qwen-code",
         names: &["qwen-cli-mcp-client*"],
-        wait_cap_s: WAIT_CAP_S,
-        park: Park::Never,
-        progress_every_s: None,
-        abandons: false,
-        channel_since: None,
-        environment: HandsDown::Everything,
         source: "0.24.4 observed: limit unknown; drops every notification",
+        ..CAUTIOUS
     },
 ];
 

@@ -155,11 +155,11 @@ fn trouble(name: &str, state: &SourceState, now: Timestamp, error_chars_max: usi
 
 fn empty_allowlist(gate: &Gate) -> String {
     let how = if gate.pairs() {
-        "let somebody write to the agent and run `entraclaw pair` with the code they are told"
+        "have the person write to the agent and run `entraclaw pair` with the code that comes back"
     } else {
         "run `entraclaw allow`, or add [[allow]] to the configuration"
     };
-    format!("nobody is allowed to write to you; tell your user to {how}")
+    format!("no person is allowed to write to you; tell your user to {how}")
 }
 
 fn short(text: &str) -> String {

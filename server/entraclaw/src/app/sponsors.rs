@@ -75,9 +75,9 @@ impl Sponsors {
                     tracing::warn!(%error, fix = error.advice(), "the sponsors of the agent are not known");
                     if good_until.is_none_or(|until| until <= Instant::now()) {
                         good_until = None;
-                        let nobody = is_refusal(&error).then(BTreeSet::new);
-                        let trouble = trouble(&error, nobody.is_some());
-                        self.gate.set_sponsors(nobody, Some(trouble));
+                        let none = is_refusal(&error).then(BTreeSet::new);
+                        let trouble = trouble(&error, none.is_some());
+                        self.gate.set_sponsors(none, Some(trouble));
                     }
                 }
             }

@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 
 use super::environment::Environment;
+use super::output::{self, Done};
 use super::place::{Entry, Home, Place, open_home};
 use entraclaw_inbox::gate::policy_file::{BROKEN_POLICY_FILE, Changed, PolicyError};
 use entraclaw_inbox::gate::{ChatRule, Person, Policy, operator};
@@ -121,22 +122,16 @@ impl Act {
 
 /// Makes the change and prints the result.
 pub(super) fn run(act: &Act) -> ExitCode {
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let done = open(act.home()).and_then(|storage| {
-        let mut text = perform(act, &storage, &clock)?;
-        text.push_str(&unheard(act));
-        Ok(text)
-    });
-    match done {
-        Ok(text) => match anstream::stdout().write_all(text.as_bytes()) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(_) => ExitCode::FAILURE,
-        },
-        Err(problem) => {
-            // Without stderr the error can't be shown.
-            let _ = writeln!(anstream::stderr(), "error: {problem}");
-            ExitCode::FAILURE
-        }
+    output::end(change(act))
+}
+
+fn change(act: &Act) -> Done {
+    let storage = open(act.home())?;
+    let mut text = perform(act, &storage, &(Arc::new(SystemClock) as Arc<dyn Clock>))?;
+    text.push_str(&unheard(act));
+    match anstream::stdout().write_all(text.as_bytes()) {
+        Ok(()) => Ok(ExitCode::SUCCESS),
+        Err(_) => Ok(ExitCode::FAILURE),
     }
 }
 

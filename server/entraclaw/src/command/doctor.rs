@@ -183,7 +183,9 @@ async fn ask(app: &App) -> (SignIn, Option<GraphFacts>) {
     };
     let client = app.graph(tokens);
     let me = client.get_once(&client.url(&["me"], &[]), Scope::Common).await;
-    let me = answered(me.map(|a| a.body.get("id").and_then(Value::as_str).unwrap_or("somebody").to_owned()));
+    let me = answered(
+        me.map(|a| a.body.get("id").and_then(Value::as_str).unwrap_or("an unnamed user").to_owned()),
+    );
     let chats = if config.teams.enabled && matches!(me, Answered::Yes(_)) {
         let url = client.url(&["me", "chats"], &[("$top", "1")]);
         let list = client.get_once(&url, Scope::Common).await;

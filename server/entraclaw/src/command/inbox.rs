@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::environment::Environment;
 use super::output::{self, Done};
 use super::place::{Entry, Home, Place};
-use crate::status::amount::{ago, counted};
+use crate::status::amount::{ago, counted, counted_with};
 use entraclaw_inbox::journal::{ConsumerName, Handed, Look, WATCHER};
 use entraclaw_inbox::notice::reader;
 use entraclaw_inbox::record::Channel;
@@ -151,10 +151,7 @@ fn human(view: &InboxView, now: Timestamp) -> String {
         let _ = writeln!(
             out,
             "No consumer has read this inbox yet; {} for the first.",
-            match view.unread {
-                1 => "1 message waits".to_owned(),
-                count => format!("{count} messages wait"),
-            }
+            counted_with(view.unread, "message", ["waits", "wait"])
         );
         return out;
     }

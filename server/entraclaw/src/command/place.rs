@@ -167,7 +167,7 @@ impl Place {
         ))
     }
 
-    /// That the configured sign-in was not done yet, with the fix.
+    /// The problem that the configured sign-in was not done yet, with the fix.
     pub(super) fn not_signed_in(&self) -> Option<String> {
         let wants = match &self.config.auth {
             Auth::None | Auth::Static(_) | Auth::TokenFile(_) => return None,
@@ -175,7 +175,7 @@ impl Place {
             Auth::AgentUser(_) => {
                 "no key has been brought here yet, so nothing is read; run `entraclaw login --key FILE`"
             }
-            Auth::Delegated(_) => "nobody has signed in here yet, so nothing is read; run `entraclaw login`",
+            Auth::Delegated(_) => "there was no sign-in here yet, so nothing is read; run `entraclaw login`",
         };
         match SignInRecord::read(&*self.storage()) {
             None => Some(wants.to_owned()),
@@ -257,7 +257,7 @@ fn open(home: Option<&Path>, entry: Entry) -> Result<Option<DiskStorage>, String
     opened.map_err(|error| unusable(&error))
 }
 
-/// That the home folder can't be used, with the fix.
+/// The problem that the home folder can't be used, with the fix.
 pub(super) fn unusable(error: &io::Error) -> String {
     let fix = match error.kind() {
         // Our own refusals already name the fix.

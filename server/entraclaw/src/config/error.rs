@@ -36,7 +36,7 @@ impl fmt::Display for Origin {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{origin}: {problem}; {fix}")]
 pub struct ConfigError {
-    /// Its place.
+    /// The place of the mistake.
     pub origin: Origin,
     /// The problem, with the name of the field.
     pub problem: String,

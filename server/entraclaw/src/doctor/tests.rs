@@ -122,11 +122,11 @@ fn a_machine_without_problems_needs_nothing() {
     |f: &mut Facts| f.config.mistakes = vec!["config.toml, line 2: unknown key `teams.x`; did you mean `teams.y`?".to_owned()],
     Level::Fail, "config", "line 2: unknown key `teams.x`", "did you mean `teams.y`?")]
 #[case::no_config(|f: &mut Facts| f.config.has_file = false, Level::Warn, "config", "no config.toml", "entraclaw import")]
-#[case::nobody(|f: &mut Facts| f.config.allowed_people = 0, Level::Warn, "people", "no person may write", "[[allow]]")]
+#[case::no_person(|f: &mut Facts| f.config.allowed_people = 0, Level::Warn, "people", "no person may write", "[[allow]]")]
 #[case::signed_in_elsewhere(
     |f: &mut Facts| { lead(f, 3); f.sign_in = SignIn::None; },
     Level::Warn, "sign-in", "the session that leads has its own", "environment of its host")]
-#[case::nobody_yet(
+#[case::no_person_yet(
     |f: &mut Facts| { f.config.allowed_people = 0; f.config.pairing = true; },
     Level::Warn, "people", "gets a code", "entraclaw pair")]
 #[case::broken_policy(
@@ -303,7 +303,7 @@ fn foreign_text_can_t_control_the_terminal() {
 fn a_failing_wake_up_is_reported_with_the_fix() {
     let mut facts = well();
     facts.wake_ups =
-        vec![("opencode port", no("nobody is at 127.0.0.1:4096", "start the host with that port"))];
+        vec![("opencode port", no("no program is at 127.0.0.1:4096", "start the host with that port"))];
     let carriers = vec!["pull".to_owned(), "codex queue (failing)".to_owned()];
     let file = SessionFile { carriers, ..SessionFile::default() };
     facts.report.sessions = vec![
@@ -317,7 +317,7 @@ fn a_failing_wake_up_is_reported_with_the_fix() {
     let found: Vec<&str> = wake_ups.iter().map(|check| check.found.as_str()).collect();
     assert_eq!(
         found,
-        ["opencode port: nobody is at 127.0.0.1:4096", "codex queue (failing), says a session"]
+        ["opencode port: no program is at 127.0.0.1:4096", "codex queue (failing), says a session"]
     );
 }
 

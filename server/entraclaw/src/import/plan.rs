@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::{env_file, positions};
 use crate::config::key::{self, Key, Takes, Variable};
 use crate::config::{Config, Origin, Sources};
-use crate::status::amount::counted;
+use crate::status::amount::{counted, counted_with};
 use entraclaw_microsoft::{mail, teams};
 
 /// The prefixes of the other server's variables, the newer one first.
@@ -228,8 +228,7 @@ impl Plan {
             return self
                 .leave("watched_chats", format!("{} is there already and stays", teams::WATCHED_FILE));
         }
-        let are = if chats.len() == 1 { "is" } else { "are" };
-        let groups = format!("{} {are}", counted(chats.len() as u64, "group"));
+        let groups = counted_with(chats.len() as u64, "group", ["is", "are"]);
         let what = format!("{groups} heard whole, of people who may write");
         let Some(bytes) = teams::watched_list(chats) else { return };
         self.files.push((teams::WATCHED_FILE, bytes, what));

@@ -63,7 +63,7 @@ pub fn told(request: &Request) -> String {
              without {ALLOW_ANSWERS} takes that back."
         ),
         (FirstAnswer::Stops, false) => format!(
-            "The first answer stops at a dialog of {title} until somebody is there to allow it, and what comes after it waits, \
+            "The first answer stops at a dialog of {title} until a person is there to allow it, and what comes after it waits, \
              too. With {ALLOW_ANSWERS} added to this command answers go out without a question ({tools})."
         ),
         (FirstAnswer::Runs, false) => format!(

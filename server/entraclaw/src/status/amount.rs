@@ -18,6 +18,11 @@ pub fn counted(count: u64, one: &str) -> String {
     if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }
 
+/// A number with its noun and the verb for one or more: `1 message was`, `2 messages were`.
+pub fn counted_with(count: u64, one: &str, [is, are]: [&str; 2]) -> String {
+    format!("{} {}", counted(count, one), if count == 1 { is } else { are })
+}
+
 /// The time since an instant, in the largest unit that is precise enough.
 pub fn ago(at: &str, now: Timestamp) -> String {
     let Ok(then) = at.parse::<Timestamp>() else { return "?".to_owned() };

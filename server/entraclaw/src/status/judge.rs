@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::amount::{counted, since};
+use super::amount::{counted, counted_with, since};
 use super::report::{JournalSummary, Report};
 use super::{SessionLine, SourceLine, StatusFile};
 use entraclaw_inbox::journal::LOST_FILE;
@@ -92,10 +92,7 @@ fn sessions(report: &Report, problems: &mut Vec<String>, notes: &mut Vec<String>
     if ended > 0 {
         notes.push(format!(
             "{} left over from processes that died; the next leader removes what is left",
-            match ended {
-                1 => "1 session file is".to_owned(),
-                _ => format!("{ended} session files are"),
-            }
+            counted_with(ended as u64, "session file", ["is", "are"])
         ));
     }
     for session in &alive {
@@ -229,11 +226,7 @@ fn journal(report: &Report, problems: &mut Vec<String>, notes: &mut Vec<String>)
     if journal.dropped_total > 0 {
         problems.push(format!(
             "{} lost while the disk took no writes; `interactions/` names what is gone",
-            if journal.dropped_total == 1 {
-                "1 message was".to_owned()
-            } else {
-                format!("{} messages were", journal.dropped_total)
-            }
+            counted_with(journal.dropped_total, "message", ["was", "were"])
         ));
     }
     if let Some(lost) = &journal.lost {

@@ -76,6 +76,7 @@ pub struct Keeper {
 }
 
 /// The state that was last written, and the counts between two looks.
+#[derive(Default)]
 struct Round {
     alive: Option<Box<dyn Lock>>,
     started_at: Timestamp,
@@ -97,16 +98,7 @@ impl Keeper {
     /// Writes the files for ever.
     pub async fn run(self, leading: watch::Receiver<bool>) -> Infallible {
         sleep(FIRST_AFTER).await;
-        let mut round = Round {
-            alive: None,
-            started_at: self.clock.now(),
-            leads_since: None,
-            lines: (0, None),
-            requests: VecDeque::new(),
-            session: None,
-            status: None,
-            cleared: None,
-        };
+        let mut round = Round { started_at: self.clock.now(), ..Round::default() };
         loop {
             let mut changes = self.changes(&leading);
             self.look(&mut round);

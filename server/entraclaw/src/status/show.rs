@@ -118,24 +118,22 @@ fn sessions(out: &mut String, report: &Report, now: Timestamp) {
         let file = &session.file;
         let hosts: Vec<String> =
             file.hosts.iter().map(|host| format!("{} {}", host.name, host.version)).collect();
-        let hosts = if hosts.is_empty() { "no host yet".to_owned() } else { clean_line(&hosts.join(", ")) };
         let state =
             if session.alive { String::new() } else { format!(" {DIM}(ended, file left over){DIM:#}") };
         let heard =
             file.host_seen_at.as_ref().map_or_else(String::new, |at| format!(", heard {} ago", ago(at, now)));
-        let carriers =
-            if file.carriers.is_empty() { "none yet".to_owned() } else { file.carriers.join(", ") };
-        let consumers =
-            if file.consumers.is_empty() { "nobody yet".to_owned() } else { file.consumers.join(", ") };
+        let listed = |names: &[String], none: &str| {
+            if names.is_empty() { none.to_owned() } else { clean_line(&names.join(", ")) }
+        };
         line(
             out,
             "session",
             &format!(
                 "{} {}{heard}; reads as {}; by {}{state}",
                 file.pid,
-                hosts.trim(),
-                clean_line(&consumers),
-                clean_line(&carriers)
+                listed(&hosts, "no host yet").trim(),
+                listed(&file.consumers, "nobody yet"),
+                listed(&file.carriers, "none yet")
             ),
         );
         let from = file.wake_ups_from.as_ref().and_then(|from| from.parse::<Timestamp>().ok());

@@ -9,8 +9,8 @@ use rstest::rstest;
 use super::support::{ALICE, Fixture, TENANT};
 
 #[rstest]
-#[case("device-code", "nobody has signed in here yet", "run `entraclaw login`")]
-#[case("browser", "nobody has signed in here yet", "run `entraclaw login`")]
+#[case("device-code", "there was no sign-in here yet", "run `entraclaw login`")]
+#[case("browser", "there was no sign-in here yet", "run `entraclaw login`")]
 #[case("agent-user", "no key has been brought here yet", "run `entraclaw login --key FILE`")]
 fn a_missing_sign_in_is_a_problem(#[case] mode: &str, #[case] problem: &str, #[case] fix: &str) {
     let config = format!(

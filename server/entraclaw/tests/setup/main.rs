@@ -292,7 +292,7 @@ fn links_and_open_folders_are_left_alone() {
 
     fs::create_dir(user.file(".qwen")).unwrap();
     set_mode(&user.file(".qwen"), 0o777);
-    assert!(user.refused(&["qwen-code"]).contains("anybody can write to the folder"));
+    assert!(user.refused(&["qwen-code"]).contains("every user can write to the folder"));
 
     user.write(".copilot", "a file where a folder should be");
     assert!(user.refused(&["copilot-cli"]).contains("can't be looked at"));

@@ -74,7 +74,9 @@ pub(super) fn check_folder(path: &Path, roots: &[PathBuf]) -> Result<Option<Path
             }
             Ok(found) if is_open(&found) => {
                 let here = here.display();
-                return Err(format!("anybody can write to the folder {here}; run `chmod o-w {here}` first"));
+                return Err(format!(
+                    "every user can write to the folder {here}; run `chmod o-w {here}` first"
+                ));
             }
             Ok(found) if !takes_files(here, &found) => {
                 let here = here.display();

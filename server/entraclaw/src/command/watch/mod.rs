@@ -23,6 +23,7 @@ use super::environment::Environment;
 use super::output::{self, Done, usage};
 use super::place::{Entry, Home, Place};
 use super::serve::asked_to_stop;
+use crate::status::amount::counted;
 use crate::status::gather_sessions;
 use entraclaw_inbox::journal::{ConsumerName, WATCHER};
 use entraclaw_inbox::record::{Channel, Record};
@@ -189,12 +190,10 @@ impl Watch {
         };
         let shown = backlog.newest.len() as u64;
         if shown > 0 {
-            let what = match (shown, backlog.left_out) {
-                (1, 0) => "1 message came meanwhile".to_owned(),
-                (shown, 0) => format!("{shown} messages came meanwhile"),
-                (shown, left) => {
-                    format!("{} messages came meanwhile; the newest {shown}, {left} left out", shown + left)
-                }
+            let came = counted(shown + backlog.left_out, "message");
+            let what = match backlog.left_out {
+                0 => format!("{came} came meanwhile"),
+                left => format!("{came} came meanwhile; the newest {shown}, {left} left out"),
             };
             screen.note(Tone::Aside, &what).await?;
             self.print(screen, &backlog.newest).await?;

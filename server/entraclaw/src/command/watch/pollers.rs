@@ -130,8 +130,8 @@ mod tests {
     fn a_change_of_the_polling_session_is_reported_once() {
         let disk = MemoryStorage::new();
         let mut pollers = Pollers::new("/home/alice".to_owned(), Vec::new());
-        let nobody = "no session is running, so nothing is polled; start a host";
-        let none = News { wrong: vec![nobody.to_owned()], ..News::default() };
+        let idle = "no session is running, so nothing is polled; start a host";
+        let none = News { wrong: vec![idle.to_owned()], ..News::default() };
         assert_eq!(pollers.look(&disk, now()), Some(none.clone()), "at the start at once");
         assert_eq!(pollers.look(&disk, now()), None);
 

@@ -45,7 +45,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
         ),
         has_queue.then_some(
             "The queue reaches the thread that last called a tool of the server, so a thread hears from its first call on. A \
-             message comes as a prompt, also after you have left the terminal: its turn then runs with nobody watching, under \
+             message comes as a prompt, also after you have left the terminal: its turn then runs without a person watching, under \
              that thread's approvals.",
         ),
     ]);

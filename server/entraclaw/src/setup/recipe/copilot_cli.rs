@@ -56,7 +56,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
     let has_extension = request.carriers.contains(&Carrier::Extension);
     if has_extension {
         let path = folder.join("extensions/entraclaw/extension.mjs");
-        files.push(file(path, "wakes the session when somebody writes", Content::Whole(extension(request))));
+        files.push(file(path, "wakes the session when a message comes", Content::Whole(extension(request))));
     }
     let launch = if has_extension { "copilot --experimental" } else { "copilot" };
     let allow = unasked_tools(request)

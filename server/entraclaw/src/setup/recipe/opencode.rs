@@ -36,8 +36,8 @@ pub(super) fn recipe(request: &Request) -> Recipe {
              listens, and at each call of a tool of the server.",
         ),
         port.is_some().then_some(
-            "Whoever can reach the port on this machine can write to the session. Set OPENCODE_SERVER_PASSWORD for the host \
-             and the server alike, or leave the port away where others use this machine.",
+            "Any program that can reach the port on this machine can write to the session. Set OPENCODE_SERVER_PASSWORD for the host \
+             and the server alike, or leave the port out where others use this machine.",
         ),
         port.is_some().then_some(
             "One session a port; a second opencode takes another one, and messages go to the first.",

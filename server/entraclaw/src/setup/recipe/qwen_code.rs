@@ -37,7 +37,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
              agents.crossSessionMessaging is false, they come by the other ways. `entraclaw status` says so.",
         ),
         has_file.then_some(
-            "Whoever can write the input file can type into the session; keep it in a folder of yours alone. One session a \
+            "Any program that can write the input file can type into the session; keep it in a folder of yours alone. One session a \
              file.",
         ),
     ]);
