@@ -8,6 +8,7 @@ mod known;
 mod lead;
 mod mend;
 mod prune;
+mod read;
 
 pub use forget::Removed;
 pub(super) use known::made_again;
@@ -415,97 +416,6 @@ impl Core {
             dropped.push(lost(&gone.record, "lost: the disk takes no writes"));
         }
         dropped
-    }
-
-    /// The next records after `after`, a block or the window's rest. Blocks that `wants` refuses are passed by.
-    pub(super) fn page_after(
-        &mut self,
-        after: u64,
-        wants: &dyn Fn(&Tally, &Tally) -> bool,
-    ) -> Result<Option<Page>> {
-        if !self.window.reaches(after) {
-            let chunk = self.log.chunk_after(after, wants);
-            if let Some(chunk) = chunk.map_err(JournalError::storage("read the journal"))? {
-                self.recount();
-                // What a follower has read and not taken in yet may not count.
-                let last = self.last_seq();
-                let newer =
-                    chunk.entries.iter().filter(|entry| (after + 1..=last).contains(&entry.record.seq));
-                let page = Page { entries: newer.cloned().collect(), through: chunk.through.min(last) };
-                return Ok((page.through > after).then_some(page));
-            }
-            self.recount();
-        }
-        let entries: Vec<_> = self.window.after(after).cloned().collect();
-        let through = self.last_seq();
-        Ok((!entries.is_empty()).then_some(Page { entries, through }))
-    }
-
-    /// Reading may have mended a file or met that files are gone, after which there can be fewer records.
-    fn recount(&mut self) {
-        if self.log.findings.is_empty() && self.log.reloads == self.counted_reloads && self.is_leader() {
-            return;
-        }
-        self.counted_reloads = self.log.reloads;
-        self.window.forget_through(self.log.floor.through_seq);
-        self.tally = self.log.tally;
-        for entry in &self.pending {
-            self.tally.add(entry.record.channel, entry.record.seq);
-        }
-        self.take_findings();
-    }
-
-    /// The records of the block or window before `before`, newest last.
-    pub(super) fn page_before(&mut self, before: u64) -> Result<Option<Vec<Arc<Entry>>>> {
-        let newest: Vec<_> = self.window.after(0).filter(|e| e.record.seq < before).cloned().collect();
-        if !newest.is_empty() {
-            return Ok(Some(newest));
-        }
-        let chunk = self.log.chunk_before(before).map_err(JournalError::storage("read the journal"))?;
-        self.recount();
-        Ok(chunk.map(|chunk| chunk.entries.iter().filter(|e| e.record.seq < before).cloned().collect()))
-    }
-
-    /// The record at a place.
-    pub(super) fn entry(&mut self, seq: u64) -> Result<Option<Arc<Entry>>> {
-        let page = self.page_after(seq.saturating_sub(1), &|_, _| true)?;
-        Ok(page.and_then(|page| page.entries.first().filter(|entry| entry.record.seq == seq).cloned()))
-    }
-
-    /// Place of the newest record of a channel; nothing when there is none.
-    pub(super) fn last_of(&self, channel: Channel) -> Option<u64> {
-        Some(self.tally.last[channel.index()]).filter(|seq| *seq > 0)
-    }
-
-    /// Says that no message has an id, and from which day on there are any.
-    pub(super) fn unknown_id(&self, id: &str) -> JournalError {
-        let begins = self.log.begins().map(|day| day.to_string());
-        JournalError::UnknownId { id: id.chars().take(64).collect(), begins }
-    }
-
-    /// How many records of a channel have a place up to `seq`.
-    pub(super) fn rank(&mut self, channel: Channel, seq: u64) -> Result<u64> {
-        if self.window.reaches(seq) || seq >= self.last_seq() {
-            let after = self.window.count_after(channel, seq);
-            return Ok(self.tally.count[channel.index()].saturating_sub(after));
-        }
-        let rank = self.log.rank(channel, seq).map_err(JournalError::storage("count messages"));
-        self.recount();
-        rank
-    }
-
-    /// Records of a channel that there are.
-    pub(super) fn count(&self, channel: Channel) -> u64 {
-        self.tally.count[channel.index()]
-    }
-
-    pub(super) fn last_seq(&self) -> u64 {
-        self.window.newest().map_or(0, |entry| entry.record.seq)
-    }
-
-    /// The newest record that the disk has for sure.
-    pub(super) fn durable_seq(&self) -> u64 {
-        self.log.last_seq()
     }
 
     pub(super) fn stats(&self) -> JournalStats {

@@ -1,6 +1,7 @@
 //! The wake-up that says what became of a message: Qwen Code's inbox, with a session behind it that speaks the protocol.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use entraclaw_inbox::wake_up::{Receipt, ReceiptStatus};
 
