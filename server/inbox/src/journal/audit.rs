@@ -1,7 +1,7 @@
 //! Writes the audit log, `interactions/<day>.jsonl`. Several processes share one file, so a short lock orders them.
 //!
-//! It must never stop a delivery: what can't be written is counted and told. It must never fill the disk either: a day has
-//! a bound, and strangers, who can have as much refused as they like, only half of it.
+//! It must never stop a delivery: lines that can't be written are counted and reported. It must never fill the disk either:
+//! a day has a bound, and refusals, of which strangers can cause any number, may use half of it.
 
 use std::io;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use entraclaw_seams::storage::Storage;
 
 const FOLDER: &str = "interactions";
 const LOCK: &str = "interactions/.lock";
-/// Another process holds the lock for a few writes at most; a stopped one must not stop us.
+/// Another process holds the lock for a few writes at most, and a stopped one must not stop this one.
 const LOCK_WAIT_MS: u64 = 20;
 const FIELD_CHARS_MAX: usize = 256;
-/// Kept at the end of a day's file for the word that it is full, from every process.
+/// Bytes kept at the end of a day's file for the notes of all processes that it is full.
 const TOLD_BYTES: u64 = 16 * 1024;
 
 /// Makes the folder.
@@ -26,10 +26,10 @@ pub(super) fn create(storage: &dyn Storage) -> io::Result<()> {
     storage.create_dir(FOLDER)
 }
 
-/// What full days have cost, as far as this process knows.
+/// The lines that this process left out because a day's file was full.
 #[derive(Debug, Default)]
 pub(super) struct LeftOut {
-    /// The day that was said to be full, and the lines left out since; told in the next day's file.
+    /// The day whose file was full, and the lines left out since. The next day's file reports them.
     full: Option<(Date, u64)>,
 }
 
@@ -58,7 +58,7 @@ fn try_write(
     let path = format!("{FOLDER}/{today}.jsonl");
     let _lock = storage.lock(LOCK, LOCK_WAIT_MS)?;
     let mut file = storage.append(&path, true)?;
-    // Somebody may have died in the middle of a line.
+    // A process may have exited in the middle of a line.
     let mut len = file.len()?;
     let is_torn = len > 0 && storage.read(&path, len - 1, 1)? != b"\n";
     let mut line = Vec::from(if is_torn { "\n" } else { "" });
@@ -105,7 +105,7 @@ fn counted(day: Date, lines: u64) -> String {
     format!("{lines} lines of {day} were left out by this process, for the file of that day was full")
 }
 
-/// Stamps it and keeps every text short and on one line, so that nothing a person wrote fits in.
+/// Sets the time, and shortens every text to one line, so that no message text fits in.
 fn finished(interaction: Interaction, now: Timestamp) -> Interaction {
     let Interaction { v, ts: _, kind, channel, chat_id, id, who, detail } = interaction;
     let short = |text: Option<String>| text.map(|text| one_line(&text));

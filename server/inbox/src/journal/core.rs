@@ -1,7 +1,7 @@
-//! What all clones of a [`Journal`](super::Journal) share: the files, the window, leadership, and the counters.
+//! The state that all clones of a [`Journal`](super::Journal) share: the files, the window, leadership, and the counters.
 //!
-//! Order of every append: files, sync, audit log, watchers, summary. It must never tell anybody about a record
-//! before the disk has it, but in the declared failure mode, where it says so.
+//! Every append writes the files, syncs them, and then tells the audit log, the watchers and the summary, in this order. It
+//! must never show a record before the disk has it, except while the disk takes no writes, which it reports.
 
 mod forget;
 mod known;
@@ -43,12 +43,13 @@ use entraclaw_seams::storage::{Changes, Storage};
 use lead::Lead;
 use mend::Mend;
 
-/// How often it is told that the audit log can't be written.
+/// The pause between two warnings that the audit log can't be written.
 const AUDIT_WARN_EVERY: SignedDuration = SignedDuration::from_hours(1);
-/// Text of one record. The sanitiser stays far below; JSON makes it six times as long at worst, which a line can hold.
+/// The longest text of one record. The sanitiser's bound is far lower; JSON makes a text six times as long at worst, which
+/// fits into a line.
 const RECORD_BYTES_MAX: usize = 2 * 1024 * 1024;
 
-/// Records that lie together, and up to which place that is all there is.
+/// Neighbouring records. There is no other record up to the place `through`.
 pub(super) struct Page {
     pub(super) entries: Vec<Arc<Entry>>,
     pub(super) through: u64,
@@ -60,30 +61,30 @@ pub(super) struct Core {
     pub(super) options: JournalOptions,
     lead: Option<Lead>,
     log: Log,
-    /// What was read last must be read anew: the leader was replaced meanwhile.
+    /// The files must be read anew, because the leader was replaced during the last reading.
     must_reload: bool,
     writer: Writer,
     window: Window,
-    /// The newest records of the window that no disk has.
+    /// The newest records of the window, which the disk has not taken yet.
     pending: VecDeque<Arc<Entry>>,
-    /// Keys of messages that were dropped; they may come again once the disk takes writes. A consumer that was shown one
-    /// from memory then sees it twice, but no other one can have seen it at all.
+    /// Keys of messages that were dropped; these may come again once the disk takes writes. A consumer that was shown one
+    /// from memory then sees it twice; the other consumers have not seen it.
     lost_keys: BTreeSet<KeyHash>,
     keys: Keys,
-    /// What files and `pending` hold.
+    /// The counts of the records in the files and in `pending`.
     tally: Tally,
     next_seq: u64,
-    /// What the files have lost, when this process leads.
+    /// The losses of the record files; kept by the leader.
     losses: Losses,
     are_losses_unsaved: bool,
     mend: Mend,
     state: StateFile,
     grown: watch::Sender<u64>,
-    /// For each open mailbox, up to where its consumer got the records of each channel.
+    /// For each open mailbox, the place up to which its consumer was shown the records of each channel.
     readers: BTreeMap<u64, [u64; Channel::ALL.len()]>,
     readers_total: u64,
     stats: JournalStats,
-    /// When it was last told that the audit log can't be written.
+    /// When the last warning that the audit log can't be written was logged.
     audit_warned_at: Option<Timestamp>,
     audit_left_out: audit::LeftOut,
     /// [`Log::reloads`] when the tally was last taken from the log.
@@ -106,7 +107,7 @@ impl Core {
         let (lead, log) = if let Some((lead, log)) = taken {
             (Some(lead), log)
         } else {
-            // First, for a leader may be appending: what it says later may not be read yet.
+            // Before the files: a leader may be appending, and its newer summary may name records that are not read here.
             let witness = StateFile::new(Arc::clone(&storage)).witness();
             let mut log =
                 Log::load(Arc::clone(&storage), None).map_err(JournalError::storage("read the journal"))?;
@@ -155,13 +156,13 @@ impl Core {
         Ok((core, report))
     }
 
-    /// Fills everything that follows from freshly loaded files.
+    /// Derives the window, the keys and the counters from freshly loaded files.
     fn settle(&mut self) -> io::Result<()> {
         if self.is_leader() {
             self.losses = Losses::load(&*self.storage, self.log.own_term)?;
             self.are_losses_unsaved = false;
             self.load_keys()?;
-            // A place that somebody was shown is never given again, even if its record is gone.
+            // A place that a consumer was shown is never given again, even if its record is gone.
             let last_seen = self.state.last_seen()?;
             let known = self.state.witness().map_or(last_seen, |witness| witness.last_seq());
             let last = self.log.last_place();
@@ -171,7 +172,7 @@ impl Core {
         }
         let newest = self.log.newest(self.options.window_messages_max)?;
         self.window = Window::new(newest, self.options.window_messages_max);
-        // Reading may have mended files, so this comes last.
+        // Last, because reading may have mended files.
         self.tally = self.log.tally;
         self.counted_reloads = self.log.reloads;
         self.grown.send_if_modified(|seq| {
@@ -237,7 +238,7 @@ impl Core {
         Ok(true)
     }
 
-    /// What others have appended since. Nothing that a leader may have written after it was replaced.
+    /// The records that the leader has appended after `known`, without any that a replaced leader may have written.
     fn look_for_news(&mut self, known: u64) -> io::Result<Vec<Arc<Entry>>> {
         if self.must_reload || self.log.is_outdated()? {
             self.must_reload = true;
@@ -255,7 +256,7 @@ impl Core {
             at = chunk.through;
             news.extend(chunk.entries.iter().filter(|entry| entry.record.seq > known).cloned());
         }
-        // Only now is it sure that what was read was written before a newer term began.
+        // If the log is still current after reading, the records were written before a newer term began.
         self.must_reload = self.log.is_unsettled || self.log.is_outdated()?;
         Ok(if self.must_reload { Vec::new() } else { news })
     }
@@ -276,7 +277,7 @@ impl Core {
         }
         let mut appended = Appended::default();
         let mut refused = Vec::new();
-        // Dropped while the disk took no writes. If it takes them in this very call, the caller moves its cursor past them.
+        // These were dropped while the disk took no writes. If this call stores them, the caller moves its cursor past them.
         let mut again = Vec::new();
         let received_at = format!("{:.3}", self.clock.now());
         for draft in drafts {
@@ -293,7 +294,7 @@ impl Core {
             let mut record = Record::from_draft(draft, self.next_seq, received_at.clone());
             record.restored = record.ts.parse().is_ok_and(|written| self.losses.may_have_had(written));
             if bytes > RECORD_BYTES_MAX {
-                // One monster must not stop the others, and its key keeps it from coming again.
+                // An oversized record must not stop the others. Its key stays known, so that it does not come again.
                 self.stats.dropped_total += 1;
                 refused.push(lost(&record, &format!("lost: {bytes} bytes are more than {RECORD_BYTES_MAX}")));
                 continue;
@@ -320,7 +321,8 @@ impl Core {
         Ok(appended)
     }
 
-    /// Puts a record into the window and counts what falls out before everybody had it. Before the first reader nobody had.
+    /// Puts a record into the window, and counts the record that leaves it if a reader was not shown that one, or if there
+    /// is no reader.
     fn show(&mut self, entry: Arc<Entry>) {
         let Some(out) = self.window.push(entry) else { return };
         let channel = out.record.channel.index();
@@ -330,9 +332,9 @@ impl Core {
         }
     }
 
-    /// Brings everything that waits to the disk, then tells the audit log, the watchers and the summary.
+    /// Writes the pending records to the disk, then tells the audit log, the watchers and the summary.
     fn store(&mut self) -> Result<()> {
-        // What is written again from memory has arrived before.
+        // Records that are written again from memory have arrived before.
         let arrived: Vec<_> =
             self.pending.iter().filter(|e| self.mend.is_news(e.record.seq)).cloned().collect();
         let waiting: Vec<Interaction> = arrived.iter().map(|e| Interaction::inbound(&e.record)).collect();
@@ -382,7 +384,7 @@ impl Core {
             return Err(io::Error::other("the journal's files were touched and can't be read"));
         }
         let written = match self.write_pending_once() {
-            // Another file may do where this one failed, but not on a full disk.
+            // The second try uses another file, which does not help on a full disk.
             Err(error) if error.kind() != io::ErrorKind::StorageFull && !writer::is_outdated(&error) => {
                 self.write_pending_once()
             }
@@ -401,7 +403,7 @@ impl Core {
         self.writer.append(&mut self.log, today, self.options.segment_bytes_max, entries)
     }
 
-    /// Without a disk the window is all there is: what does not fit is lost, oldest first.
+    /// Drops the oldest pending records beyond the window's size; without a disk these are lost.
     fn drop_beyond_window(&mut self) -> Vec<Interaction> {
         let mut dropped = Vec::new();
         while self.pending.len() > self.options.window_messages_max
@@ -447,12 +449,12 @@ impl Core {
         }
     }
 
-    /// What a source that has dealt with losses up to `done` must read again.
+    /// The range that a source must read again if it has dealt with the losses up to `done`.
     pub(super) fn to_read_again(&self, done: Option<Timestamp>) -> Option<ReadAgain> {
         self.losses.to_read_again(done)
     }
 
-    /// Counts and tells what was found while reading files.
+    /// Counts the findings of the last reading, and writes them to the audit log if this process leads.
     fn take_findings(&mut self) -> Vec<Finding> {
         self.note_losses();
         let findings = std::mem::take(&mut self.log.findings);
@@ -467,7 +469,7 @@ impl Core {
         findings
     }
 
-    /// Writes the summary. It is derived, so that it can't be written is no failure.
+    /// Writes the summary. A failure is ignored, because the summary can be derived again.
     pub(super) fn write_state(&mut self) {
         let last_id = self.window.newest().map(|entry| entry.record.id.clone());
         let witness = self.is_settled().then(|| self.witness());
@@ -486,7 +488,7 @@ impl Core {
         self.recount();
     }
 
-    /// What the disk has now.
+    /// The newest places that the disk has.
     fn witness(&self) -> Witness {
         let last = self.window.newest().map(|entry| &entry.record);
         let at = |text: &String| text.parse().ok();
@@ -496,7 +498,7 @@ impl Core {
         }
     }
 
-    /// Makes sure that one more consumer fits.
+    /// Fails if there is no room for another consumer.
     pub(super) fn admit_consumer(&mut self) -> Result<()> {
         let max = self.options.consumers_max;
         let there = self.state.consumers().map_err(JournalError::storage("count the consumers"))?;
@@ -521,7 +523,7 @@ impl Core {
     }
 }
 
-/// The audit log's word on a message that is gone.
+/// The audit log's entry for a message that is lost.
 fn lost(record: &Record, why: &str) -> Interaction {
     Interaction { kind: InteractionKind::Dropped, ..Interaction::inbound(record).detail(why) }
 }

@@ -1,28 +1,28 @@
-//! What goes from a mailbox to a carrier: the question, the page, and the number of the answer it goes out with.
+//! The types between a mailbox and a carrier: the query, the page of records, and the number of its answer.
 
 use super::delivery_state::{DeliveryState, Move};
 use crate::record::{Channel, Record};
 
-/// One answer to one call; the caller numbers them within its session.
+/// The number of an answer to a call, unique within the caller's session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeliveryId(pub u64);
 
-/// For what records are asked.
+/// Why records are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// For a tool's answer: this session holds the records until the consumer comes back.
+    /// To put them into a tool's answer. This session holds them until the consumer's next call.
     HandOut,
-    /// For a look: everything stays as it is, but comes marked from then on.
+    /// To show them without handing them out. They stay unread, and are marked `redelivered` from then on.
     Peek,
-    /// To tell the model from outside its session, as a hook does: everything that is unread.
+    /// To show the model all unread records from outside its session, as a hook does.
     TellUnread,
-    /// The same, but only what the consumer was not shown before and orphaned deliveries. A push does not count as shown:
-    /// whether the model saw it is not known.
+    /// The same, but only records that the consumer was not shown, and orphaned deliveries. A pushed record does not count
+    /// as shown, because it is not known whether the model saw it.
     TellNew,
 }
 
 impl Purpose {
-    /// What it does to each record.
+    /// The move that it makes with each record.
     pub const fn moves(self) -> Move {
         match self {
             Self::HandOut => Move::HandOut,
@@ -31,25 +31,25 @@ impl Purpose {
         }
     }
 
-    /// Whether it brings a record that stands so.
+    /// Whether it includes a record in this state.
     pub const fn brings(self, state: DeliveryState) -> bool {
         let is_shown = matches!(state, DeliveryState::Shown | DeliveryState::Pending);
         state.may(self.moves()) && !(is_shown && matches!(self, Self::TellNew))
     }
 }
 
-/// What a hand-out should hold.
+/// The records that a caller asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Query {
     /// Records at most.
     pub limit: usize,
     /// Only this channel.
     pub channel: Option<Channel>,
-    /// Only what came after the newest message with this id; empty is as good as none.
+    /// Only records after the newest message with this id. An empty id counts as `None`.
     pub since_id: Option<String>,
     /// Bytes of records as JSON at most; the first one always fits.
     pub bytes_max: usize,
-    /// For what.
+    /// Why they are asked for.
     pub purpose: Purpose,
 }
 
@@ -59,14 +59,14 @@ impl Default for Query {
     }
 }
 
-/// One record for the consumer, and whether it may have seen it.
+/// A record for the consumer, with the marks of a repetition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handed {
     /// The record.
     pub record: Record,
     /// It was shown before, and the consumer has not acknowledged it.
     pub redelivered: bool,
-    /// It was pushed before, which may or may not have reached the model.
+    /// It was pushed before, and it is not known whether the model saw it.
     pub pushed: bool,
 }
 
@@ -75,10 +75,11 @@ pub struct Handed {
 pub struct Batch {
     /// The records, oldest first.
     pub items: Vec<Handed>,
-    /// Unread records of the queried channel that are neither on this page nor held by an open delivery or by another
-    /// living session of the consumer.
+    /// The number of unread records of the queried channel that are neither on this page nor held by an open delivery or by
+    /// another running session of the consumer.
     pub unread_remaining: u64,
-    /// Something was passed by because another living session of the consumer holds it. Its death is not told; look again later.
+    /// Whether records were skipped because another running session of the consumer holds them. The end of that session is
+    /// not announced; ask again later.
     pub held_elsewhere: bool,
     /// Always true; it is part of the answer's shape, so that a model need not guess.
     pub oldest_first: bool,

@@ -3,56 +3,56 @@
 //! Every decision of a mailbox about a record matches [`DeliveryState`]; the table is [`DeliveryState::after`]. It must never
 //! read a file or a lock.
 
-/// Where one record stands with its consumer.
+/// The state of a record for its consumer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DeliveryState {
-    /// The consumer was shown it by no way.
+    /// No carrier has shown it to the consumer.
     New,
     /// A carrier claimed and pushed it. Whether the model saw it is not known.
     Pushed,
-    /// A hook, `entraclaw wait` or a look has shown it, or an answer with it was given back. No session holds it.
+    /// A hook, `entraclaw wait` or a peek has shown it, or an answer with it was given back. No session holds it.
     Shown,
     /// An answer of this session holds it and has not left yet.
     HandedOut,
-    /// An answer of this session with it has left, and the consumer has not come back.
+    /// An answer of this session with it has left, and the consumer has made no call since.
     Pending,
-    /// An answer of another living session holds it.
+    /// An answer of another running session holds it.
     PendingElsewhere,
-    /// A session was handed it and died before the consumer came back.
+    /// It was handed to a session that ended before it acknowledged.
     Orphaned,
-    /// The same, and a living session has pushed it again, marked.
+    /// The same, and a running session has pushed it again, marked.
     OrphanPushed,
-    /// The consumer has it.
+    /// The consumer has acknowledged it.
     Acknowledged,
 }
 
-/// What can happen to a delivery.
+/// An event that changes the state of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Move {
     /// This session puts it into an answer.
     HandOut,
     /// The answer leaves.
     Finish,
-    /// The consumer says that it has it, by coming back or by naming its id.
+    /// The consumer acknowledges it, by its next call or by its id.
     Acknowledge,
     /// The answer was cancelled or lost.
     GiveBack,
-    /// A look shows it and changes nothing.
+    /// A peek shows it; it stays unread.
     Peek,
-    /// A hook or `entraclaw wait` tells the model.
+    /// A hook or `entraclaw wait` shows it to the model.
     Tell,
     /// A carrier claims it, and pushes it.
     Push,
-    /// A carrier takes over what another session left, and pushes that.
+    /// A carrier takes it over from a session that ended, and pushes it.
     PushAgain,
     /// The push surely showed nothing.
     Withdraw,
-    /// The session that holds it dies.
+    /// The session that holds it ends.
     HolderDies,
 }
 
 impl DeliveryState {
-    /// All of them, in the order of a message's way.
+    /// All states, from new to acknowledged.
     pub const ALL: [Self; 9] = [
         Self::New,
         Self::Pushed,
@@ -91,17 +91,17 @@ impl DeliveryState {
         }
     }
 
-    /// Whether it may be made.
+    /// Whether this session may make the move in this state.
     pub const fn may(self, by: Move) -> bool {
         self.after(by).is_some()
     }
 
-    /// Whether it was shown by a way that is sure to have left this server, and a repetition is marked `redelivered`.
+    /// Whether it was shown other than by a push, so that a repetition is marked `redelivered`.
     pub const fn was_shown(self) -> bool {
         !matches!(self, Self::New | Self::Pushed)
     }
 
-    /// Whether the consumer has it, or an open answer brings it.
+    /// Whether the consumer has acknowledged it, or an open answer of this session or any answer of another one holds it.
     pub const fn is_spoken_for(self) -> bool {
         matches!(self, Self::HandedOut | Self::PendingElsewhere | Self::Acknowledged)
     }

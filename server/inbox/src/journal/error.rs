@@ -1,13 +1,13 @@
-//! What can go wrong with the journal, in words that say what, where and how to fix it.
+//! The errors of the journal. Each message says what failed, where, and how to fix it.
 //!
 //! It must never carry the text of a message.
 
 use std::io;
 
-/// Why the journal could not do what it was asked.
+/// An error of the journal.
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
-    /// The storage said no. The system's words name the file.
+    /// The storage failed. The system's message names the file.
     #[error("cannot {doing}: {source}")]
     Storage {
         /// What was being done, to read after "cannot".
@@ -27,13 +27,13 @@ pub enum JournalError {
         /// What the storage said last.
         reason: String,
     },
-    /// A command that ends can't remember what it showed, so it shows nothing that the disk does not take a note of.
+    /// The disk does not take the note of what a command shows, so the command shows nothing: it can't remember it later.
     #[error(
         "messages wait, but the disk takes no note of whom they are shown to; free some space under the home folder, \
          or call inbox_pull"
     )]
     NotNoted,
-    /// Only the leader appends.
+    /// A follower called `append`; only the leader may.
     #[error("another session leads and writes the journal; call `try_lead` and append when it says yes")]
     NotLeader,
     /// A consumer's name has a wrong shape.
@@ -44,7 +44,7 @@ pub enum JournalError {
         /// The name, shortened.
         name: String,
     },
-    /// There are as many consumers as there can be.
+    /// The limit of consumers is reached.
     #[error(
         "there are {max} consumers already; use one of their names, or remove one that is gone: `entraclaw consumers \
          remove NAME`"
@@ -53,7 +53,7 @@ pub enum JournalError {
         /// How many there can be.
         max: usize,
     },
-    /// Every place for a session of this consumer is taken.
+    /// The limit of sessions of this consumer is reached.
     #[error(
         "consumer {consumer} has {max} sessions already; end one, or give this one another `--consumer` name"
     )]
@@ -63,7 +63,7 @@ pub enum JournalError {
         /// How many there can be.
         max: u16,
     },
-    /// Somebody holds a lock for too long.
+    /// Another process holds a lock for too long.
     #[error("{lock} is held by another process for more than {waited_ms} ms; end that process if it hangs")]
     Busy {
         /// The lock file.
@@ -71,7 +71,7 @@ pub enum JournalError {
         /// How long we waited.
         waited_ms: u64,
     },
-    /// `since_id` names no message that is still within reach.
+    /// `since_id` names no message, or one that is too old to be found.
     #[error(
         "since_id {id:?} names no message of the journal{}; leave it empty to read from the oldest unread one",
         since_day(begins.as_deref())
@@ -91,11 +91,11 @@ fn since_day(begins: Option<&str>) -> String {
 }
 
 impl JournalError {
-    /// Wraps what the storage said; reads well in `map_err`.
+    /// Wraps an error of the storage, for `map_err`.
     pub(crate) fn storage(doing: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Storage { doing, source }
     }
 }
 
-/// A result of the journal.
+/// A result whose error is [`JournalError`].
 pub type Result<T, E = JournalError> = std::result::Result<T, E>;

@@ -1,4 +1,4 @@
-//! The journal as somebody sees it who only looks: `entraclaw status`, `inbox` and `doctor`.
+//! A read-only view of the journal for `entraclaw status`, `inbox` and `doctor`.
 //!
 //! It must never change anything: no file, no lock, no cursor of a consumer.
 
@@ -21,7 +21,7 @@ use super::state::StateFile;
 use crate::record::{Channel, Record};
 use entraclaw_seams::storage::Storage;
 
-/// A look at the journal of one home folder.
+/// A read-only view of the journal of one home folder.
 pub struct Look {
     log: Log,
     ledgers: BTreeMap<ConsumerName, LedgerFile>,
@@ -32,7 +32,7 @@ pub struct Look {
 impl Look {
     /// Reads indexes and consumers' files.
     pub fn at(storage: &Arc<dyn Storage>) -> io::Result<Self> {
-        // First, for a leader may be appending: what it says later may not be read yet.
+        // Before the files: a leader may be appending, and its newer summary may name records that are not read here.
         let witness = StateFile::new(Arc::clone(storage)).witness();
         let mut log = Log::load(Arc::clone(storage), None)?;
         if let Some(known) = witness.map(|witness| witness.last_seq()) {
@@ -51,12 +51,12 @@ impl Look {
         Ok(Self { log, ledgers, kept_aside, losses })
     }
 
-    /// Records that can be read.
+    /// The number of records that can be read.
     pub fn records(&self) -> u64 {
         self.log.tally.total()
     }
 
-    /// Bytes of the files.
+    /// The size of the record files in bytes.
     pub fn bytes(&self) -> u64 {
         self.log.segments.iter().map(|segment| segment.index.len).sum()
     }
@@ -70,7 +70,7 @@ impl Look {
         Ok(Some(written.map_or(day, |written| written.min(day)).to_string()))
     }
 
-    /// Damage that was met now. What only a leader may mend or sync is not among it, nor what is known to be lost.
+    /// Damage found by this view, without that which only a leader may mend or sync, and without known losses.
     pub fn damage(&self) -> Vec<String> {
         let damaged = self.log.findings.iter().filter(|finding| matches!(finding, Finding::Damaged { .. }));
         let gaps = self.losses.unknown(self.log.gaps.iter().copied());
@@ -78,39 +78,39 @@ impl Look {
         damaged.map(ToString::to_string).chain(missing.map(|missing| missing.to_string())).collect()
     }
 
-    /// Messages that no file has any more and that no leader has noted yet.
+    /// The number of missing messages that no leader has noted yet.
     pub fn missing(&self) -> u64 {
         let gaps = self.losses.unknown(self.log.gaps.iter().copied());
         gaps.into_iter().map(|(from, to)| to - from + 1).sum()
     }
 
-    /// What the files have lost, as a leader has noted it.
+    /// The losses of the record files that a leader has noted.
     pub fn losses(&self) -> &Losses {
         &self.losses
     }
 
-    /// Files with what an earlier repair could not read, kept for people.
+    /// Files with pieces that an earlier repair could not read, kept for the operator.
     pub fn kept_aside(&self) -> &[String] {
         &self.kept_aside
     }
 
-    /// Everybody who has a cursor.
+    /// All consumers.
     pub fn consumers(&self) -> Vec<ConsumerName> {
         self.ledgers.keys().cloned().collect()
     }
 
-    /// When a consumer was last noted to be there, about to the hour.
+    /// When a consumer was last active, to about an hour.
     pub fn seen_at(&self, consumer: &ConsumerName) -> Option<Timestamp> {
         self.ledgers.get(consumer)?.ledger().seen_at
     }
 
-    /// The consumer that was there last, but for one that is nobody's agent, unless it is alone.
+    /// The consumer that was active last. The consumer `but`, which belongs to no agent, counts only if it is the only one.
     pub fn last_seen(&self, but: &str) -> Option<ConsumerName> {
         let agents = self.ledgers.keys().filter(|name| name.as_str() != but);
         agents.max_by_key(|name| self.seen_at(name)).or(self.ledgers.keys().next()).cloned()
     }
 
-    /// Records that a consumer has not acknowledged; all of them for one that is unknown.
+    /// The number of records that a consumer has not acknowledged; that of all records for an unknown consumer.
     pub fn unread(&mut self, consumer: &ConsumerName) -> io::Result<u64> {
         let Some(ledger) = self.ledgers.get(consumer).map(LedgerFile::ledger) else {
             return Ok(self.log.tally.total());
@@ -122,7 +122,7 @@ impl Look {
                 unread = unread.saturating_sub(read);
             }
         }
-        // What is for another consumer counts as read once a session of this one comes.
+        // Results of work for other consumers count as read once a session of this consumer begins.
         let mut at = 0;
         while let Some(chunk) = self
             .log
@@ -137,7 +137,7 @@ impl Look {
         Ok(unread)
     }
 
-    /// Whether there is anything that a consumer was never shown, pushes left aside.
+    /// Whether there is a record that a consumer was not shown. A push does not count as shown.
     pub fn has_fresh(&mut self, consumer: &ConsumerName) -> io::Result<bool> {
         let nothing = Ledger::default();
         let ledger = self.ledgers.get(consumer).map_or(&nothing, LedgerFile::ledger);

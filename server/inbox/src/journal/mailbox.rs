@@ -1,14 +1,14 @@
-//! One host session's view of a consumer: what it is shown, in which order, and when that counts as read.
+//! The view that one host session has of a consumer: which records it is shown, in which order, and when they count as read.
 //!
-//! **Nothing is lost, nothing comes twice unmarked.** A record is retired only by an acknowledgement. What was shown
-//! is noted in the consumer's file before it leaves this room, so that the next session knows, also after `kill -9`.
-//! (The notes are written but not synced: after a power cut the last of them may be gone.)
+//! **No record is lost, and none comes twice unmarked.** Only an acknowledgement retires a record. A mailbox notes in the
+//! consumer's file what it shows before it returns it, so that the next session knows, also after `kill -9`. (The notes are
+//! written but not synced: after a power cut the last of them may be gone.)
 //!
-//! **Several sessions of one consumer** share the file. What a session holds is skipped by the others while it lives.
-//! A session lives as long as it has the lock of its slot, which the system takes from it when it dies; then the
-//! others get what it held, marked `redelivered`.
+//! **Several sessions of one consumer** share the file. A session skips the records that another running session holds.
+//! A session runs as long as it has the lock of its slot, which the system releases when the process exits; then the other
+//! sessions get the records that it held, marked `redelivered`.
 //!
-//! **A new consumer** begins at the oldest record there is, because what is skipped silently is lost; see
+//! **A new consumer** begins at the oldest record, because a record that is skipped silently is lost; see
 //! [`NewConsumerStarts`](super::NewConsumerStarts) for the other choice.
 
 mod announce;
@@ -37,7 +37,7 @@ use claim::Known;
 use entraclaw_seams::storage::{Lock, Storage};
 use standing::Standing;
 
-/// How often it is noted that the consumer is there.
+/// The pause between two notes that the consumer is active.
 const SEEN_EVERY: SignedDuration = SignedDuration::from_hours(1);
 /// Blocks searched for an id that is not in the window.
 const ID_SEARCH_PAGES_MAX: usize = 32;
@@ -52,12 +52,12 @@ pub struct Mailbox {
     _slot_lock: Box<dyn Lock>,
     reader: u64,
     open: BTreeMap<DeliveryId, Vec<Item>>,
-    /// What finished deliveries brought, until the consumer comes back.
+    /// The records of finished deliveries, until the consumer's next call.
     returned: Vec<(DeliveryId, Item)>,
-    /// Notes of this operation.
+    /// The notes of the current operation, not written yet.
     noted: Vec<Note>,
     known: Known,
-    /// Up to here no result of work is unread that is for another consumer.
+    /// The place up to which results of work for other consumers are marked as read.
     passed_by: u64,
 }
 
@@ -130,14 +130,14 @@ impl Mailbox {
         Ok(mailbox)
     }
 
-    /// Whose mailbox it is.
+    /// The consumer that this mailbox reads as.
     pub fn consumer(&self) -> &ConsumerName {
         &self.consumer
     }
 
-    /// Hands out the oldest unread records that match, and notes that before it returns. It passes by what an open
-    /// delivery of this session holds and what other living sessions of the consumer hold. The same delivery can take
-    /// more than once; what is only shown is part of none.
+    /// Hands out the oldest unread records that match, and notes that before it returns. It skips records that an open
+    /// delivery of this session or another running session of the consumer holds. A delivery may be used more than once;
+    /// records that are only shown belong to no delivery.
     pub fn hand_out(&mut self, delivery: DeliveryId, query: &Query) -> Result<Batch> {
         let _lock = self.begin()?;
         let journal = self.journal.clone();
@@ -196,21 +196,21 @@ impl Mailbox {
         Ok(Batch { items: handed, unread_remaining, held_elsewhere, oldest_first: true })
     }
 
-    /// The reply with this delivery went out. What it held is acknowledged when the consumer comes back.
+    /// Notes that the answer with this delivery was sent. The consumer's next call acknowledges its records.
     pub fn finish(&mut self, delivery: DeliveryId) {
         let items = self.open.remove(&delivery).unwrap_or_default();
         self.returned.extend(items.into_iter().map(|item| (delivery, item)));
     }
 
-    /// The consumer has what this delivery brought. Returns how many records that retired.
+    /// Acknowledges the records of this delivery. Returns how many records that retired.
     pub fn acknowledge(&mut self, delivery: DeliveryId) -> Result<usize> {
         let _lock = self.begin()?;
         let items = self.take_back(delivery);
         Ok(self.retire(items))
     }
 
-    /// The consumer came back, so it has what every finished delivery of this session brought. Returns how many
-    /// records that retired.
+    /// Acknowledges the records of every finished delivery of this session, because the consumer has made its next call.
+    /// Returns how many records that retired.
     pub fn acknowledge_returned(&mut self) -> Result<usize> {
         if self.returned.is_empty() {
             return Ok(0);
@@ -220,8 +220,8 @@ impl Mailbox {
         Ok(self.retire(items))
     }
 
-    /// The reply was cancelled or lost: what it held is unread again and will come marked `redelivered`. Where that can't
-    /// be noted now it holds for this session at once, and for others when it is; see [`Mailbox::settle`].
+    /// Makes the records of a cancelled or lost answer unread again; they will come marked `redelivered`. If the disk does
+    /// not take the note, only this session knows until [`Mailbox::settle`] writes it.
     pub fn give_back(&mut self, delivery: DeliveryId) {
         let spans: Vec<Span> = self.take_back(delivery).iter().map(|item| item.span).collect();
         if spans.is_empty() {
@@ -236,8 +236,8 @@ impl Mailbox {
         }
     }
 
-    /// The consumer names messages that it has. Only what it was shown or pushed counts: ids are unique within a
-    /// conversation at best. Returns how many records that retired.
+    /// Acknowledges the messages with these ids. Only messages that the consumer was shown or pushed count, because ids are
+    /// unique within a conversation at best. Returns how many records that retired.
     pub fn acknowledge_ids(&mut self, ids: &[&str]) -> Result<usize> {
         let _lock = self.begin()?;
         let journal = self.journal.clone();
@@ -269,9 +269,9 @@ impl Mailbox {
         Ok(self.retire(items))
     }
 
-    /// Records that the consumer has not acknowledged, of one channel or of all.
+    /// The number of records that the consumer has not acknowledged, of one channel or of all.
     pub fn unread(&mut self, channel: Option<Channel>) -> u64 {
-        // Without the newest notes the count is one of a moment ago.
+        // If the newest notes can't be read, the count is slightly old.
         let _ = self.refresh();
         if self.has_others() {
             self.settle();
@@ -333,7 +333,7 @@ impl Mailbox {
         }
     }
 
-    /// What open answers of this session hold.
+    /// The records in open answers of this session.
     fn in_open_answers(&self) -> impl Iterator<Item = Span> {
         self.open.values().flatten().map(|item| item.span)
     }
@@ -342,12 +342,12 @@ impl Mailbox {
         self.in_open_answers().any(|span| span.seq() == seq)
     }
 
-    /// Unread records of one channel or of all, but for some that may be among them.
+    /// The number of unread records of one channel or of all, without those in `but`.
     fn unread_but(&self, core: &mut Core, channel: Option<Channel>, but: &BTreeMap<u64, Span>) -> u64 {
         let channels = Channel::ALL.into_iter().filter(|c| channel.is_none_or(|only| only == *c));
         let unread: u64 = channels.map(|channel| self.unread_of(core, channel)).sum();
         let acked = &self.file.ledger().acked;
-        // Another session may hold what this process has not read yet.
+        // Another session may hold records that this process has not read yet.
         let known = but.range(..=core.last_seq()).map(|(_, span)| span);
         let not_counted =
             known.filter(|span| channel.is_none_or(|only| only == span.0) && !acked.has(span.0, span.seq()));
@@ -377,7 +377,7 @@ impl Mailbox {
         items
     }
 
-    /// Acknowledges what is not acknowledged yet; the last step of a locked operation.
+    /// Acknowledges these items unless they are acknowledged already. It is the last step of a locked operation.
     fn retire(&mut self, items: Vec<Item>) -> usize {
         let ledger = self.file.ledger();
         let mut fresh = BTreeMap::new();
@@ -398,19 +398,18 @@ impl Mailbox {
         count
     }
 
-    /// Whether the disk has not taken everything that was noted, by this mailbox or by another one of this consumer in this
-    /// process.
+    /// Whether there are notes that the disk has not taken, by any mailbox of this consumer in this process.
     pub fn owes(&self) -> bool {
         !self.journal.owed.is_empty(&self.consumer)
     }
 
-    /// Forgets what the disk did not take. The caller shows nothing of what it noted.
+    /// Drops the notes that the disk did not take. The caller must not show the records of these notes.
     pub fn disown(self) {
         self.journal.owed.take(&self.consumer);
     }
 
-    /// Tries to write what the disk did not take. Until it does, a crash may make somebody see a message again
-    /// without a mark.
+    /// Tries to write the notes that the disk did not take. Until that succeeds, a message may come again without a mark
+    /// after a crash.
     pub fn settle(&mut self) {
         if let Ok(_lock) = self.begin() {
             self.end();
@@ -427,12 +426,12 @@ impl Mailbox {
         Ok(lock)
     }
 
-    /// Whether results of work came that may be for another consumer.
+    /// Whether there are new results of work, which may be for another consumer.
     fn has_others(&self) -> bool {
         self.journal.core().last_of(Channel::Work).is_some_and(|last| last > self.passed_by)
     }
 
-    /// Results of work that are for another consumer count as read here, so that all that counts or keeps passes them by.
+    /// Marks results of work for other consumers as read, so that counts and retention skip them.
     fn pass_by_others(&mut self) -> Result<()> {
         let journal = self.journal.clone();
         let mut core = journal.core();
@@ -458,15 +457,15 @@ impl Mailbox {
         Ok(())
     }
 
-    /// Takes a note in; [`Mailbox::end`] writes it.
+    /// Applies a note; [`Mailbox::end`] writes it.
     fn note(&mut self, note: Note) {
         story::noted(&self.consumer, &note);
         self.file.apply_unwritten(&note);
         self.noted.push(note);
     }
 
-    /// Ends an operation: writes what was noted. What can't be written is true all the same and is tried again, by the
-    /// next operation or by [`Mailbox::settle`].
+    /// Ends an operation and writes its notes. Notes that can't be written still hold in this process; the next operation or
+    /// [`Mailbox::settle`] tries again.
     fn end(&mut self) {
         let mut core = self.journal.core();
         let mut notes = self.journal.owed.take(&self.consumer);
@@ -474,7 +473,7 @@ impl Mailbox {
         if let Some(last) = notes.len().checked_sub(1) {
             let now = core.clock.now();
             if is_long_ago(self.file.ledger().seen_at, now) {
-                // Before the last: where not all fits on the disk, what was shown is not noted either.
+                // Before the last note, so that no record is noted as shown when the disk takes only some of the notes.
                 self.file.apply_unwritten(&Note::Seen { at: now });
                 notes.insert(last, Note::Seen { at: now });
             }
@@ -487,7 +486,7 @@ impl Mailbox {
                 }
             }
         }
-        // It is tried again after the next operation.
+        // After a failure the next operation compacts the file.
         let _ = self.file.compact(core.options.consumer_bytes_max);
         let shown = &self.file.ledger().shown;
         core.reader_got(self.reader, Channel::ALL.map(|channel| shown.of(channel).through()));
@@ -497,7 +496,7 @@ impl Mailbox {
 impl Drop for Mailbox {
     fn drop(&mut self) {
         self.journal.core().forget_reader(self.reader);
-        // A session may have slept for weeks without a word. Who can't be noted was noted by the leader's last round.
+        // A session may have been silent for weeks. If this note fails, that of the leader's last retention round stands.
         let now = self.journal.core().clock.now();
         if is_long_ago(self.file.ledger().seen_at, now)
             && let Ok(_lock) = self.begin()
@@ -518,7 +517,7 @@ impl Item {
     }
 }
 
-/// The record and everything back to its predecessor in the channel, where nothing of the channel is.
+/// The record's place and the places back to the previous record of its channel, which belong to other channels.
 fn span_of(entry: &Entry) -> Span {
     Span(entry.record.channel, entry.prev + 1, entry.record.seq)
 }
@@ -540,7 +539,7 @@ fn take_slot(storage: &dyn Storage, consumer: &ConsumerName, max: u16) -> Result
     Err(JournalError::TooManySessions { consumer: consumer.to_string(), max })
 }
 
-/// The newest record with an id, within reach.
+/// The place of the newest record with an id, if it is among the newest blocks.
 pub(super) fn find_id(core: &mut Core, id: &str) -> Result<Option<u64>> {
     let mut before = u64::MAX;
     for _ in 0..ID_SEARCH_PAGES_MAX {

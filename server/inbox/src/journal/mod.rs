@@ -1,14 +1,14 @@
-//! The journal: every message once, in order, durable before anybody is told; and who has seen what.
+//! The journal: every message once, in order, durable before any session is told of it; and what each consumer was shown.
 //!
-//! Files below the home folder: `inbox/<day>.jsonl` hold the records, `inbox/index/` how to find them fast,
-//! `inbox/consumers/` what each consumer was shown, `inbox/state.json` a summary, `inbox/lost.json` what the others have
-//! lost, `interactions/` the audit log, and `leader.lock` says who writes. Everything but the records is made again when
-//! it is missing: the consumers' files from the summary, the records by the sources that read again.
+//! Files below the home folder: `inbox/<day>.jsonl` hold the records, `inbox/index/` their indexes, `inbox/consumers/` the
+//! notes of what each consumer was shown, `inbox/state.json` a summary, `inbox/lost.json` the losses of the record files,
+//! `interactions/` the audit log, and the holder of `leader.lock` writes. A missing file is made again: a consumer's file
+//! from the summary, an index from its records. Missing records come again from the sources, which read them anew.
 //!
-//! From the ground up: `line` is a record as bytes, `index` finds it, `log` is all files, `load` mends them, `writer`
-//! adds to them, `core` joins that with the window and the counters; `ledger` is what a consumer was shown, and
-//! `mailbox` is how a session reads. The journal must never show a record that a power cut could still take away,
-//! but while the disk takes no writes, and then it says so.
+//! From the lowest part up: `line` is a record as bytes, `index` finds it, `log` is all files, `load` mends them, `writer`
+//! adds to them, `core` joins them with the window and the counters; `ledger` holds what a consumer was shown, and
+//! a session reads through `mailbox`. The journal must never show a record that a power cut could still take away. The one
+//! exception is a disk that takes no writes, and then the journal reports that.
 
 mod audit;
 mod consumer;
@@ -78,7 +78,7 @@ pub struct Journal {
     core: Arc<Mutex<Core>>,
     owed: Owed,
     grown: watch::Sender<u64>,
-    /// Whether the leader, which is another process, does not move.
+    /// Whether the leader is another process that shows no sign of running.
     silent: watch::Sender<bool>,
 }
 
@@ -89,8 +89,8 @@ impl std::fmt::Debug for Journal {
 }
 
 impl Journal {
-    /// Opens the journal under `storage`, leading if this process may and nobody else does. What a crash left is
-    /// mended by the leader and reported.
+    /// Opens the journal under `storage`. This process leads if it may and no other process does. The leader mends files
+    /// that a crash left damaged; the report lists them.
     pub fn open(
         storage: Arc<dyn Storage>,
         clock: Arc<dyn Clock>,
@@ -109,7 +109,7 @@ impl Journal {
         ))
     }
 
-    /// Whether this process leads: it polls and appends.
+    /// Whether this process leads. Only the leader polls the sources and appends.
     pub fn is_leader(&self) -> bool {
         self.core().is_leader()
     }
@@ -119,86 +119,87 @@ impl Journal {
         self.core().try_lead()
     }
 
-    /// Whether this process leads, looked up on the disk: one that was stopped for long may have been replaced.
+    /// Whether this process leads, read from the disk: a process that was stopped for long may have been replaced.
     pub fn leads(&self) -> bool {
         self.core().still_leads().unwrap_or(false)
     }
 
-    /// From now on this process may take the lead, also where it was opened without.
+    /// Allows this process to take the lead, whatever [`JournalOptions::may_lead`] said.
     pub fn let_lead(&self) {
         self.core().let_lead();
     }
 
-    /// Gives the lead up: another process may take it, and this one follows.
+    /// Gives up the lead. Another process may take it, and this one follows.
     pub fn give_up_lead(&self) {
         self.core().give_up_lead();
     }
 
-    /// Leads in place of a process that does not move: `silent` is what was seen of it for so long. Returns whether this
-    /// process leads now. Nothing that the other one still writes counts, and it finds out when it moves again.
+    /// Replaces a leader that shows no sign of running; `silent` is its pulse, which has not changed. Returns whether this
+    /// process leads now. Whatever the replaced process still writes is ignored, and it learns of its replacement when it
+    /// runs again.
     pub fn replace_leader(&self, silent: &Pulse) -> Result<bool> {
         self.core().replace_leader(silent)
     }
 
-    /// Lets others see that this process moves, while it leads.
+    /// Shows other processes that this leader runs. A follower does nothing.
     pub fn beat(&self) -> Result<()> {
         self.core().beat()
     }
 
-    /// What is seen of the leader's moving.
+    /// The leader's latest sign of running. A pulse that stays the same means that the leader does not run.
     pub fn pulse(&self) -> Result<Pulse> {
         self.core().pulse()
     }
 
-    /// Whether the process that leads, which is another one, shows no sign of moving.
+    /// Whether the leader is another process that shows no sign of running, as last noted.
     pub fn is_leader_silent(&self) -> bool {
         *self.silent.borrow()
     }
 
-    /// Says whether it does, for whoever tells people.
+    /// Notes whether the leader shows no sign of running, for [`Journal::watch_silence`].
     pub fn note_leader_silent(&self, silent: bool) {
         self.silent.send_if_modified(|known| std::mem::replace(known, silent) != silent);
     }
 
-    /// Tells when that changes.
+    /// Tells when [`Journal::is_leader_silent`] changes.
     pub fn watch_silence(&self) -> watch::Receiver<bool> {
         self.silent.subscribe()
     }
 
-    /// The term of leadership in which a file of the leader's own is written.
+    /// The newest term of leadership that this process knows. The leader names its own files by it.
     pub fn term(&self) -> u64 {
         self.core().term()
     }
 
-    /// Tells when its files change, where the disk can tell. `None` where nobody can: whoever wants to know looks.
+    /// Tells when the journal's files change. `None` where the disk can't tell; the caller then has to poll.
     pub fn changes(&self) -> Option<Changes> {
         self.core().changes()
     }
 
-    /// Tells of every change of its disk; only a simulated one can.
+    /// Tells of every change of the disk. `None` unless the disk is simulated.
     pub fn every_change(&self) -> Option<Changes> {
         self.core().every_change()
     }
 
-    /// Lets a follower look for new records, and a leader try again what the disk did not take. Returns whether there
-    /// are new records. Cheap; call it every 250 to 1000 ms.
+    /// Makes a follower look for new records, and a leader write again the records that the disk did not take. Returns
+    /// whether there are new records. Cheap; call it every 250 to 1000 ms.
     pub fn refresh(&self) -> Result<bool> {
         self.core().refresh()
     }
 
-    /// Lets the leader look whether somebody else has touched the journal's files, and mend them. One look at the folder for
-    /// each file, unless somebody has; call it every ten seconds. A follower does nothing.
+    /// Makes the leader check whether another program has changed the journal's files, and mend them. It costs one look at
+    /// each file's metadata while none has changed; call it every ten seconds. A follower does nothing.
     pub fn look_at_files(&self) -> Result<()> {
         self.core().look_at_files()
     }
 
-    /// Whether another [`Journal::refresh`] of a leader has nothing to do unless something is appended.
+    /// Whether [`Journal::refresh`] has nothing to do for this leader until the next append.
     pub fn is_settled(&self) -> bool {
         self.core().is_settled()
     }
 
-    /// Whether the disk has a record of this key, as far back as keys are remembered. Where it has not, the caller
-    /// must append, and so must not move its cursor.
+    /// Whether the disk has a record of this key, as far back as keys are remembered. If not, the caller must append the
+    /// message before it moves its cursor.
     pub fn has(&self, key: &str) -> bool {
         self.held(key) == Held::OnDisk
     }
@@ -208,15 +209,15 @@ impl Journal {
         self.core().held(key)
     }
 
-    /// Appends what is new, in order: one write a record, one sync a call, then the audit log, then the watchers.
+    /// Appends the new ones of these drafts, in order: one write a record, one sync a call, then the audit log, then the watchers.
     ///
-    /// While the disk takes no writes it returns [`JournalError::NotDurable`]: the messages are in memory and the
+    /// While the disk takes no writes, it returns [`JournalError::NotDurable`]. The messages are then in memory and the
     /// watchers are told, but the caller must not move its cursor; it appends the same drafts again at its next poll.
     pub fn append(&self, drafts: Vec<Draft>) -> Result<Appended> {
         self.core().append(drafts)
     }
 
-    /// The newest record's place, whenever it changes.
+    /// A watch of the newest record's place.
     pub fn watch(&self) -> watch::Receiver<u64> {
         self.grown.subscribe()
     }
@@ -255,28 +256,29 @@ impl Journal {
         self.core().last_seq()
     }
 
-    /// Counters and where the journal stands.
+    /// The counters of this process, and the journal's newest places.
     pub fn stats(&self) -> JournalStats {
         self.core().stats()
     }
 
-    /// What the files have lost, as the leader has noted it, and what a follower has met that the leader has not noted yet.
+    /// The losses of the record files that the leader has noted, and those that this follower has found and the leader has
+    /// not noted yet.
     pub fn losses(&self) -> Losses {
         self.core().losses()
     }
 
-    /// What a source that has dealt with losses up to `done` must read again. A follower has no source.
+    /// The range that a source must read again if it has dealt with the losses up to `done`. `None` for a follower.
     pub fn to_read_again(&self, done: Option<Timestamp>) -> Option<ReadAgain> {
         self.core().to_read_again(done)
     }
 
-    /// Deletes whole files that the policy lets go: never one with a record that an active consumer has not
-    /// acknowledged. Only the leader does anything. Call it at the start and every hour.
+    /// Deletes the files that the policy releases, but none with a record that an active consumer has not acknowledged. A
+    /// follower does nothing. Call it at the start and every hour.
     pub fn prune(&self, policy: &RetentionPolicy) -> Result<Pruned> {
         self.core().prune(policy)
     }
 
-    /// Forgets a consumer for good, unless somebody reads as it.
+    /// Removes a consumer for good, unless a session or a command reads as it.
     pub fn remove_consumer(&self, name: &ConsumerName) -> Result<Removed> {
         self.core().remove_consumer(name)
     }
@@ -286,7 +288,7 @@ impl Journal {
         self.core().audit(vec![interaction]);
     }
 
-    /// A session of `consumer` begins. It ends when the mailbox is dropped or the process dies.
+    /// Begins a session of `consumer`. The session ends when the mailbox is dropped or the process exits.
     pub fn mailbox(&self, consumer: &ConsumerName, session_id: &str) -> Result<Mailbox> {
         Mailbox::open(self, consumer, session_id)
     }

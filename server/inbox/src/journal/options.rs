@@ -1,4 +1,4 @@
-//! The journal's bounds and what it tells about itself.
+//! The journal's bounds, and the reports that it gives about itself.
 //!
 //! Every queue, cache and loop of the journal has its limit here; none is hidden in the code.
 
@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 
 use entraclaw_seams::storage::Stamp;
 
-/// Where a consumer begins that nobody has seen before.
+/// The place at which a new consumer begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum NewConsumerStarts {
-    /// At the oldest record that the journal still has. The default: the first message is often there before the
-    /// host that should read it was ever started, and what is skipped silently is lost.
+    /// At the oldest record of the journal. This is the default, because the first message often arrives before the host is
+    /// first started, and a message that is skipped silently is lost.
     #[default]
     Oldest,
     /// After the newest record: for terminals that only announce what is new.
@@ -59,7 +59,7 @@ impl Default for JournalOptions {
     }
 }
 
-/// What a follower sees of a leader that moves: another one each time that it shows itself.
+/// A leader's sign of running, as a follower sees it. It changes each time that the leader shows that it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pulse {
     /// The term of its leadership.
@@ -67,7 +67,7 @@ pub struct Pulse {
     pub(super) beat: Option<Stamp>,
 }
 
-/// What opening the journal found.
+/// The result of opening the journal.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct OpenReport {
     /// Whether this process leads.
@@ -76,11 +76,11 @@ pub struct OpenReport {
     pub records: u64,
     /// The newest record's place; 0 when there is none.
     pub last_seq: u64,
-    /// Everything that was not as it should be, in file order.
+    /// All damage that was found, in file order.
     pub findings: Vec<Finding>,
 }
 
-/// Something that was not as it should be, and what was done about it.
+/// Damage that was found, and how it was mended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "finding", rename_all = "snake_case")]
 pub enum Finding {
@@ -152,12 +152,12 @@ impl std::fmt::Display for Finding {
     }
 }
 
-/// What [`Journal::append`](super::Journal::append) did. All of `new` is synced.
+/// The result of [`Journal::append`](super::Journal::append). All records in `new` are synced.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Appended {
     /// Records made, in the order given.
     pub new: Vec<crate::record::Record>,
-    /// Drafts whose key was already there.
+    /// The number of drafts whose key was known.
     pub duplicates: usize,
 }
 
@@ -172,7 +172,7 @@ pub enum Held {
     OnDisk,
 }
 
-/// Counters since this process opened the journal, and where it stands.
+/// Counters since this process opened the journal, and the journal's newest places.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct JournalStats {
     /// Whether this process leads.

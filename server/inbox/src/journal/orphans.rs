@@ -1,5 +1,6 @@
-//! Orphaned deliveries: records that a session was handed and died with, of which a living session or a command is told.
-//! It must never call a session dead whose lock is held, and never change anything.
+//! Orphaned deliveries: records that were handed to a session that ended before it acknowledged them.
+//!
+//! It must never treat a session as ended while its lock is held, and never change a file.
 
 use std::sync::Arc;
 
@@ -12,8 +13,8 @@ use super::ledger_file::{LedgerFile, slot_is_taken};
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::storage::Storage;
 
-/// A delivery that was handed out longer ago than this when a session or a command first looks is not told of: a session that
-/// takes the place of a dead one is told, and a model is not woken by the last message of yesterday.
+/// The greatest age at which an orphaned delivery is reported. A session that replaces one that has just ended is told, and
+/// a model is not woken for the last message of yesterday.
 const TOLD_OF_BEFORE: SignedDuration = SignedDuration::from_hours(1);
 
 /// The orphaned deliveries of a consumer, for a command, which is no session.
@@ -31,13 +32,13 @@ impl std::fmt::Debug for Orphans {
 }
 
 impl Orphans {
-    /// Those of a consumer, not looked at yet.
+    /// The orphaned deliveries of a consumer. It reads no file yet.
     pub fn of(storage: Arc<dyn Storage>, clock: Arc<dyn Clock>, consumer: &ConsumerName) -> Self {
         let file = LedgerFile::new(Arc::clone(&storage), consumer);
         Self { storage, clock, consumer: consumer.clone(), file }
     }
 
-    /// Whether there is one that was handed out lately and that no living session was told of since.
+    /// Whether a delivery of the last hour is orphaned and no session was told of it since.
     pub fn any_untold(&mut self) -> Result<bool> {
         self.file.refresh().map_err(JournalError::storage("read the consumer's file"))?;
         let now = self.clock.now();
@@ -47,7 +48,7 @@ impl Orphans {
     }
 }
 
-/// Whether this was handed out so short a time before `now` that it is told of.
+/// Whether a delivery was handed out so shortly before `now` that it is reported.
 pub(super) fn is_recent(held: Held, now: Timestamp) -> bool {
     held.at.is_some_and(|at| now.duration_since(at).abs() <= TOLD_OF_BEFORE)
 }

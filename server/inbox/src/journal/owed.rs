@@ -1,5 +1,7 @@
-//! Notes that are true but that the disk did not take, of every consumer that this process reads as.
-//! Every mailbox of a consumer knows them, and whichever comes first writes them. It must never hold more than its bound.
+//! Notes that the disk did not take, for every consumer that this process reads as.
+//!
+//! All mailboxes of a consumer apply them, and the next one that writes its file writes them too. It must never hold more
+//! than its bound.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,10 +9,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::consumer::ConsumerName;
 use super::ledger::Note;
 
-/// Notes of one consumer; the oldest go first.
+/// Notes kept for one consumer; beyond that the oldest are dropped.
 const NOTES_MAX: usize = 4_096;
 
-/// What is owed to the disk; a cheap clone.
+/// The unwritten notes of each consumer; a cheap clone.
 #[derive(Clone, Default)]
 pub(super) struct Owed(Arc<Mutex<BTreeMap<ConsumerName, Vec<Note>>>>);
 
@@ -19,7 +21,6 @@ impl Owed {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether nothing is.
     pub(super) fn is_empty(&self, consumer: &ConsumerName) -> bool {
         !self.all().contains_key(consumer)
     }
@@ -29,12 +30,12 @@ impl Owed {
         self.all().get(consumer).into_iter().flatten().for_each(tell);
     }
 
-    /// Hands out all of them, to be written or added again.
+    /// Removes and returns all notes. The caller writes them or adds them again.
     pub(super) fn take(&self, consumer: &ConsumerName) -> Vec<Note> {
         self.all().remove(consumer).unwrap_or_default()
     }
 
-    /// The disk did not take these.
+    /// Adds notes that the disk did not take.
     pub(super) fn add(&self, consumer: &ConsumerName, notes: Vec<Note>) {
         let mut all = self.all();
         let owed = all.entry(consumer.clone()).or_default();

@@ -1,8 +1,8 @@
-//! A message's path in the log, one line a step: it arrived, was refused and why, was shown, handed over, pushed,
+//! The steps of a message in the log, one line each: it arrived, was refused and why, was shown, handed over, pushed,
 //! acknowledged.
 //!
-//! It must never say who wrote it, to whom, or what: a step names the channel and the message's place in the journal, and
-//! for a message that never got there a hash of its id.
+//! It must never log a message's sender, recipients or text. A step names the channel and the message's place in the
+//! journal; a refused message has no place and is named by a hash of its id.
 
 use sha2::{Digest as _, Sha256};
 
@@ -10,10 +10,10 @@ use super::consumer::ConsumerName;
 use super::ledger::{Note, Span};
 use crate::record::{Channel, Record};
 
-/// Letters of a hash.
+/// The length of a hash in characters.
 const HASH_LETTERS: usize = 12;
 
-/// A message is in the journal.
+/// Logs that a message was stored in the journal.
 pub(super) fn arrived(record: &Record) {
     let (channel, message) = (record.channel.as_str(), record.seq);
     if record.deleted {
@@ -25,13 +25,13 @@ pub(super) fn arrived(record: &Record) {
     }
 }
 
-/// A message was not let in. `reason` is one of a fixed list.
+/// Logs that a message was refused. `reason` is one of a fixed list.
 pub fn refused(channel: Channel, id: &str, reason: &str) {
     let (channel, id_hash) = (channel.as_str(), hash(id));
     tracing::info!(channel, id_hash, reason, "a message arrived and was refused");
 }
 
-/// What a consumer notes of messages.
+/// Logs a consumer's note about messages.
 pub(super) fn noted(consumer: &ConsumerName, note: &Note) {
     let (spans, step) = match note {
         Note::Show { spans, .. } => (spans, "shown by a hook or `entraclaw wait`"),

@@ -1,6 +1,6 @@
-//! Removing a consumer for good, when the operator says so: its file, and its name from the summary.
+//! Removes a consumer for good when the operator asks for it: its file, and its name from the summary.
 //!
-//! It must never take the file of a consumer that somebody reads as.
+//! It must never take the file of a consumer that a session or a command reads as.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use crate::journal::error::{JournalError, Result};
 use crate::journal::interaction::{Interaction, InteractionKind};
 use crate::journal::ledger_file::{self, ASIDE, CONSUMERS, LedgerFile};
 
-/// What became of a consumer that was to be removed.
+/// The outcome of a consumer's removal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Removed {
-    /// It is gone; whoever comes by this name begins anew.
+    /// It was removed. A session that takes this name later begins as a new consumer.
     Gone,
-    /// There was none of this name.
+    /// There is no consumer of this name.
     Unknown,
     /// A session or a command reads as it, so it stays.
     Used,
@@ -30,7 +30,7 @@ impl Core {
         if file.is_missing().map_err(JournalError::storage(doing))? {
             return Ok(Removed::Unknown);
         }
-        // Whoever begins meanwhile waits, and begins with a file of its own.
+        // A session that begins meanwhile waits for the lock, and then makes a new file.
         let held = self.storage.lock(&lock, waited_ms).map_err(JournalError::storage(doing))?;
         let Some(held) = held else { return Err(JournalError::Busy { lock, waited_ms }) };
         file.refresh().map_err(JournalError::storage(doing))?;

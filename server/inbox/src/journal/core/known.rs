@@ -1,4 +1,4 @@
-//! What is known of a consumer whose own file is gone or damaged, from the summary and from the journal.
+//! Restores the state of a consumer whose file is gone or damaged, from the summary and from the journal.
 //!
 //! It must never call a message new that the consumer may have been shown, nor one acknowledged that it may lack.
 
@@ -10,11 +10,11 @@ use crate::journal::interaction::Interaction;
 use crate::journal::ledger::{Ledger, Note, ORPHANS_SLOT, Span};
 use crate::record::Channel;
 
-/// Unacknowledged messages of which hooks and waiting commands tell again; the others come with a pull.
+/// Unacknowledged messages that hooks and waiting commands show again; the others come with a pull.
 const TOLD_AGAIN_MAX: usize = 1_000;
 
 impl Core {
-    /// What a consumer had acknowledged that its file no longer says: a power cut may have taken its newest notes.
+    /// The acknowledgements that the summary has and the consumer's file has not: a power cut may take the newest notes.
     pub(in crate::journal) fn forgotten_by(&self, consumer: &ConsumerName, left: &Ledger) -> Option<Note> {
         let through = self.state.acked_through(consumer)?;
         let spans = Channel::ALL.map(|channel| Span(channel, 1, through[channel.index()]));
@@ -23,8 +23,8 @@ impl Core {
         (!spans.is_empty()).then_some(Note::Ack { spans, newest: None })
     }
 
-    /// Where a consumer stands of whose file this is `left`; nothing for one that was never there or was removed on
-    /// purpose. What it has not acknowledged counts as held by a session that died, so it comes again and is marked.
+    /// The restored ledger of a consumer, of whose file `left` could be read; `None` for an unknown or a removed consumer.
+    /// The messages that it has not acknowledged count as orphaned, so they come again and are marked.
     pub(in crate::journal) fn known_of(
         &mut self,
         consumer: &ConsumerName,
@@ -58,7 +58,7 @@ impl Core {
     }
 }
 
-/// The audit log's word on a consumer's file that was made again.
+/// The audit log's entry for a consumer's file that was made again.
 pub(in crate::journal) fn made_again(consumer: &ConsumerName) -> Interaction {
     Interaction::fault(format!(
         "the file of consumer {consumer} was missing or damaged and was made again; what it had not acknowledged comes \

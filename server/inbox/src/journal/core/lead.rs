@@ -1,7 +1,6 @@
-//! Who leads: taking the lead when it is free, replacing a leader that does not move, and finding out that one was
-//! replaced oneself.
+//! Leadership: taking a free lead, replacing a leader that does not run, and noticing that this process was replaced.
 //!
-//! It must never believe that this process leads because it did a moment ago: it may have been stopped in between.
+//! It must never assume that this process still leads because it led a moment ago: it may have been stopped in between.
 
 use std::io;
 use std::sync::Arc;
@@ -18,15 +17,15 @@ use crate::journal::term::{self, Terms};
 use crate::journal::writer::Writer;
 use entraclaw_seams::storage::{AppendFile, Lock, Storage};
 
-/// What makes this process the leader.
+/// The lock that makes this process the leader, and its signs of running.
 pub(super) struct Lead {
     _lock: Box<dyn Lock>,
-    /// What it touches to show that it moves.
+    /// The file that the leader changes to show that it runs.
     beat: Option<Box<dyn AppendFile>>,
     beats: u64,
 }
 
-/// Takes the lead of the newest term, if that is free, and reads the journal as its leader.
+/// Takes the lead of the newest term if it is free, and reads the journal as its leader.
 pub(super) fn take(storage: &Arc<dyn Storage>) -> io::Result<Option<(Lead, Log)>> {
     let known = Terms::load(&**storage)?.1;
     let term = term::newest(&**storage, known)?;
@@ -36,8 +35,8 @@ pub(super) fn take(storage: &Arc<dyn Storage>) -> io::Result<Option<(Lead, Log)>
     }
 }
 
-/// Reads the journal as the leader of a term whose lock is held. Nothing when somebody has begun the next one meanwhile,
-/// who may have put aside what was to be read here.
+/// Reads the journal as the leader of a term whose lock is held. `None` when another process has begun the next term
+/// meanwhile, because it may have put aside files that were to be read here.
 fn begin(storage: &Arc<dyn Storage>, term: u64, lock: Box<dyn Lock>) -> io::Result<Option<(Lead, Log)>> {
     if term::newest(&**storage, term)? > term {
         return Ok(None);
@@ -78,7 +77,7 @@ impl Core {
         }
     }
 
-    /// Begins the term after one whose leader does not move.
+    /// Begins the term after that of a leader that does not run.
     pub(in crate::journal) fn replace_leader(&mut self, silent: &Pulse) -> Result<bool> {
         if self.still_leads()? || !self.options.may_lead {
             return Ok(self.is_leader());
@@ -108,7 +107,7 @@ impl Core {
             // The next leader writes into these files.
             self.log.repair = false;
             self.lead = None;
-            // Whoever leads already may have put aside what was read here.
+            // The leader of a newer term may have put aside files that were read here.
             if self.log.is_term_over().unwrap_or(false) {
                 self.must_reload = true;
                 return Ok(false);
@@ -120,7 +119,7 @@ impl Core {
         Ok(true)
     }
 
-    /// Whether this process leads, looked up now. One that was replaced becomes a follower here.
+    /// Whether this process leads, read from the disk. A replaced leader becomes a follower here.
     pub(in crate::journal) fn still_leads(&mut self) -> Result<bool> {
         if !self.is_leader() {
             return Ok(false);
@@ -131,7 +130,7 @@ impl Core {
         Ok(self.is_leader())
     }
 
-    /// Another process leads: what this one has not on disk is read by that one anew.
+    /// Follows after a replacement. The new leader reads from the sources again what this process has not stored.
     pub(super) fn step_down(&mut self) {
         self.follow("this process did not move and was replaced as the leader; it follows now");
     }
@@ -139,7 +138,7 @@ impl Core {
     fn follow(&mut self, detail: &str) {
         self.lead = None;
         self.writer = Writer::default();
-        // The log may have been read anew under the other one, who gives these places to others.
+        // The log may have been read anew under the other leader, which gives these places to other records.
         let settled = self.pending.front().map_or(u64::MAX, |entry| entry.record.seq - 1);
         let durable = self.log.last_seq().min(settled);
         self.pending.clear();
@@ -155,7 +154,7 @@ impl Core {
         self.audit(vec![Interaction::new(InteractionKind::Session).detail(detail)]);
     }
 
-    /// Shows that this process moves. It needs no room on the disk, so that a full one makes nobody look stopped.
+    /// Shows that this leader runs. It needs no room on the disk, so that a leader on a full disk is not replaced.
     pub(in crate::journal) fn beat(&mut self) -> Result<()> {
         let Some(lead) = &mut self.lead else { return Ok(()) };
         let (storage, path) = (&self.storage, term::beat_path(self.log.own_term));
@@ -172,7 +171,7 @@ impl Core {
         beat().map_err(JournalError::storage("show that this process moves"))
     }
 
-    /// What others see of the leader's moving.
+    /// The leader's latest sign of running, as every process sees it.
     pub(in crate::journal) fn pulse(&self) -> Result<Pulse> {
         let look = || {
             let term = term::newest(&*self.storage, self.log.terms.term)?;

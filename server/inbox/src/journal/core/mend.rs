@@ -1,5 +1,5 @@
-//! What a process does that meets damage or loss of the journal's files: a leader looks for it, notes it, and brings back
-//! what it has in memory; a follower tells it until the leader has noted it.
+//! Damage and loss of the journal's files: a leader looks for it, notes it, and writes again the records that it has in
+//! memory; a follower reports it until the leader has noted it.
 //!
 //! It must never give a message a place twice, put one before what others may have been shown, nor call lost what only
 //! another process has not written yet.
@@ -22,42 +22,42 @@ use crate::journal::losses::{Loss, Losses};
 use crate::journal::options::Finding;
 use crate::record::{Channel, Record};
 
-/// Gaps told one by one; a journal with more has other worries. A follower keeps no more of them.
+/// Gaps that are reported one by one. A follower keeps no more of them.
 const GAPS_MAX: usize = 100;
 
-/// What is known of damage that is not dealt with yet.
+/// Known damage that is not mended yet.
 #[derive(Default)]
 pub(super) struct Mend {
-    /// Files were touched, and reading them anew has not succeeded yet: up to where the disk had everything.
+    /// Files were changed, and reading them anew has not succeeded yet; the place up to which the disk had all records.
     unread: Option<u64>,
-    /// Records of the window behind all that the files still have: they are written again as they are.
+    /// Lost records of the window after the last one in the files. They are written again at their places.
     tail: Vec<Arc<Entry>>,
-    /// Records of the window before others that the files still have: they come again at the end.
+    /// Lost records of the window before others in the files. They get new places at the end.
     amid: Vec<Arc<Entry>>,
-    /// Up to here it was told that messages arrived.
+    /// The place up to which arrivals were written to the audit log.
     arrived_through: u64,
-    /// What a follower has met that no file has, and when it met that first.
+    /// The places that a follower found in no file, and when it found the first.
     met: Intervals,
     met_at: Option<Timestamp>,
 }
 
 impl Mend {
-    /// Nothing is known, and what comes next gets this place.
+    /// No damage is known, and the next record gets this place.
     pub(super) fn beginning_at(next_seq: u64) -> Self {
         Self { arrived_through: next_seq.saturating_sub(1), ..Self::default() }
     }
 
-    /// Whether the leader has something to read or to bring back.
+    /// Whether the leader has files to read again or records to write again.
     pub(super) fn is_due(&self) -> bool {
         self.unread.is_some() || !self.tail.is_empty() || !self.amid.is_empty()
     }
 
-    /// Whether it is not known what the files have.
+    /// Whether changed files have not been read again yet.
     pub(super) fn is_unread(&self) -> bool {
         self.unread.is_some()
     }
 
-    /// Whether a message that is stored now arrived only now.
+    /// Whether the arrival of this record was not written to the audit log yet.
     pub(super) fn is_news(&self, seq: u64) -> bool {
         seq > self.arrived_through
     }
@@ -66,14 +66,14 @@ impl Mend {
         self.arrived_through = self.arrived_through.max(seq);
     }
 
-    /// A follower was given a record that it had missed.
+    /// Notes that a follower has read a record that it had missed.
     pub(super) fn came(&mut self, seq: u64) {
         self.met.remove(seq, seq);
     }
 }
 
 impl Core {
-    /// Lets the leader look whether somebody else has touched the files. Nothing is read unless somebody has.
+    /// Makes the leader check whether another program has changed the files. It reads only changed files.
     pub(in crate::journal) fn look_at_files(&mut self) -> Result<()> {
         if !self.still_leads()? {
             return Ok(());
@@ -82,7 +82,7 @@ impl Core {
         self.store_what_waits()
     }
 
-    /// Stores what waits for the disk, after a look at the file that it goes to.
+    /// Stores the pending records, after a check of the file that they go to.
     pub(super) fn store_what_waits(&mut self) -> Result<()> {
         if self.pending.is_empty() && !self.mend.is_due() {
             return Ok(());
@@ -91,9 +91,9 @@ impl Core {
         if self.pending.is_empty() { Ok(()) } else { self.store() }
     }
 
-    /// Makes sure that what is written next lies behind all that was there before.
+    /// Makes sure that the next record is written after all that are in the files.
     pub(super) fn mend_newest(&mut self) {
-        // Nothing is written while what is there can't be read, and that is told.
+        // A failure is reported by `write_pending`, which writes nothing while the files can't be read.
         let _ = self.mend_touched(true);
         self.bring_back();
     }
@@ -103,7 +103,7 @@ impl Core {
         if touched.is_empty() && self.mend.unread.is_none() {
             return Ok(());
         }
-        // Who replaces a leader puts its file aside.
+        // A process that replaces the leader puts the leader's file aside, which looks like a change.
         if self.log.is_term_over()? {
             self.step_down();
             return Ok(());

@@ -1,6 +1,6 @@
-//! A round of retention by the leader: look, decide, say durably what goes, delete.
+//! A round of retention by the leader: it chooses the files, notes its choice durably, and deletes them.
 //!
-//! It must never delete before it is on disk what goes, nor guess: what can't be read stops the round.
+//! It must never delete a file before the choice is on disk, nor guess: a file that can't be read stops the round.
 
 use std::io;
 
@@ -18,7 +18,7 @@ use crate::journal::segment::{INBOX, INDEXES, SegmentName};
 use crate::record::Channel;
 
 impl Core {
-    /// Deletes what the policy lets go. A follower does nothing.
+    /// Deletes the files that the policy releases. A follower does nothing.
     pub(in crate::journal) fn prune(&mut self, policy: &RetentionPolicy) -> Result<Pruned> {
         if !self.still_leads()? {
             return Ok(Pruned::default());
@@ -72,7 +72,7 @@ impl Core {
         };
         let (count, held_back_by) = retention::plan(policy, today, &candidates, bytes_total, unread_by)?;
         pruned.held_back_by = held_back_by;
-        // Where nothing would go, nothing waits: a new home has no calendar that jumped.
+        // If no file would be deleted, none waits; so a new home does not report a calendar that jumped.
         pruned.waits_for_calendar &= count > 0;
         if !pruned.waits_for_calendar
             && let Some(last) = count.checked_sub(1).and_then(|last| self.log.segments.get(last))
@@ -84,12 +84,12 @@ impl Core {
             pruned.bytes = candidates.iter().take(count).map(|file| file.bytes).sum();
         }
         floor.save(&*self.storage, self.log.own_term)?;
-        // Whoever has replaced this process may have begun with the floor of before.
+        // A process that has replaced this one may have read the older floor.
         if self.log.is_term_over()? {
             return Ok(Pruned::default());
         }
         self.log.begin_after(floor);
-        // Also what an earlier round could not finish.
+        // This also deletes files that an earlier round left.
         let swept = self.sweep();
         if pruned.files > 0 {
             self.recount();
@@ -98,7 +98,7 @@ impl Core {
         swept.map(|()| pruned)
     }
 
-    /// Deletes files that are gone by word of the floor, and what belongs to them.
+    /// Deletes the files that the floor excludes, with their indexes and side files.
     fn sweep(&self) -> io::Result<()> {
         let Some(through) = self.log.floor.through_file else { return Ok(()) };
         for name in self.storage.list(INBOX)? {

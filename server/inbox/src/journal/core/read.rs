@@ -11,7 +11,7 @@ use crate::journal::log::Entry;
 use crate::record::Channel;
 
 impl Core {
-    /// The next records after `after`, a block or the window's rest. Blocks that `wants` refuses are passed by.
+    /// The next records after `after`: a block of a file, or the rest of the window. Blocks that `wants` refuses are skipped.
     pub(in crate::journal) fn page_after(
         &mut self,
         after: u64,
@@ -21,7 +21,7 @@ impl Core {
             let chunk = self.log.chunk_after(after, wants);
             if let Some(chunk) = chunk.map_err(JournalError::storage("read the journal"))? {
                 self.recount();
-                // What a follower has read and not taken in yet may not count.
+                // A follower may have read records that it has not taken in yet.
                 let last = self.last_seq();
                 let newer =
                     chunk.entries.iter().filter(|entry| (after + 1..=last).contains(&entry.record.seq));
@@ -35,7 +35,7 @@ impl Core {
         Ok((!entries.is_empty()).then_some(Page { entries, through }))
     }
 
-    /// Reading may have mended a file or met that files are gone, after which there can be fewer records.
+    /// Counts the records again if reading has mended a file or found one missing, after which there can be fewer.
     pub(super) fn recount(&mut self) {
         if self.log.findings.is_empty() && self.log.reloads == self.counted_reloads && self.is_leader() {
             return;
@@ -66,18 +66,18 @@ impl Core {
         Ok(page.and_then(|page| page.entries.first().filter(|entry| entry.record.seq == seq).cloned()))
     }
 
-    /// Place of the newest record of a channel; nothing when there is none.
+    /// The place of the newest record of a channel.
     pub(in crate::journal) fn last_of(&self, channel: Channel) -> Option<u64> {
         Some(self.tally.last[channel.index()]).filter(|seq| *seq > 0)
     }
 
-    /// Says that no message has an id, and from which day on there are any.
+    /// The error for an id that no message has, with the day on which the journal begins.
     pub(in crate::journal) fn unknown_id(&self, id: &str) -> JournalError {
         let begins = self.log.begins().map(|day| day.to_string());
         JournalError::UnknownId { id: id.chars().take(64).collect(), begins }
     }
 
-    /// How many records of a channel have a place up to `seq`.
+    /// The number of records of a channel with a place up to `seq`.
     pub(in crate::journal) fn rank(&mut self, channel: Channel, seq: u64) -> Result<u64> {
         if self.window.reaches(seq) || seq >= self.last_seq() {
             let after = self.window.count_after(channel, seq);
@@ -88,7 +88,7 @@ impl Core {
         rank
     }
 
-    /// Records of a channel that there are.
+    /// The number of records of a channel.
     pub(in crate::journal) fn count(&self, channel: Channel) -> u64 {
         self.tally.count[channel.index()]
     }

@@ -1,5 +1,6 @@
-//! What a wake-up needs that tells an agent only that messages wait: to be the one session that tells it, and to know when
-//! to tell it again. An announcement shows nothing, so it marks no record.
+//! Announcements: a wake-up that only tells an agent that messages wait. One session announces, and repeats it a few times.
+//!
+//! An announcement shows no text, so it must never mark a record.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -8,31 +9,31 @@ use crate::journal::error::Result;
 use crate::journal::ledger::Announced;
 use crate::journal::ledger_file::slot_is_taken;
 
-/// After how long an announcement that no call of the agent followed is made again; after the last one it is not.
+/// The pauses before an announcement is repeated when the agent has made no call. After the last one it is not repeated.
 const REMINDED_AFTER: [SignedDuration; 3] =
     [SignedDuration::from_mins(5), SignedDuration::from_mins(30), SignedDuration::from_hours(2)];
 
 impl Mailbox {
-    /// Up to where the agent of a living session was told that messages wait; 0 when none was.
+    /// The place of the newest record that was announced to the agent of a running session; 0 when none was.
     pub fn announced_through(&mut self) -> Result<u64> {
         self.refresh()?;
         Ok(self.living_announcement().map_or(0, |announced| announced.through))
     }
 
-    /// When what was announced may be announced again, because no call of the agent followed; `None` where nothing was, or often
-    /// enough.
+    /// When the last announcement may be repeated, if the agent makes no call. `None` if there was none, or if it was
+    /// repeated often enough.
     pub fn reminder_at(&mut self) -> Result<Option<Timestamp>> {
         self.refresh()?;
         Ok(self.reminder())
     }
 
-    /// How often what was announced last was announced again.
+    /// How often the last announcement was repeated.
     pub fn reminders(&self) -> u32 {
         self.file.ledger().announced.map_or(0, |announced| announced.reminders)
     }
 
-    /// Notes that this session's agent is told that messages wait, up to the record `through`. Of several sessions that
-    /// ask, one may tell. Call it before the agent is told.
+    /// Claims the announcement of the messages up to the place `through` for this session. Returns true to only one of
+    /// several sessions that ask. Call it before the agent is told.
     pub fn claim_announcement(&mut self, through: u64) -> Result<bool> {
         let _lock = self.begin()?;
         let now = self.journal.core().clock.now();
@@ -55,7 +56,7 @@ impl Mailbox {
     fn reminder(&self) -> Option<Timestamp> {
         let announced = self.file.ledger().announced?;
         let after = REMINDED_AFTER.get(usize::try_from(announced.reminders).ok()?)?;
-        // A calendar that was set back says nothing of how long ago it was.
+        // After a clock was set back, the noted time may lie in the future.
         let at = announced.at.min(self.journal.core().clock.now());
         Some(at.checked_add(*after).unwrap_or(Timestamp::MAX))
     }

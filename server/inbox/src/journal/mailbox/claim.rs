@@ -1,5 +1,5 @@
-//! What a carrier needs that pushes: to know what is new, to be the only one that pushes a record, and to take over orphaned
-//! deliveries.
+//! Claims of carriers that push: the state of a record, the right to push it, and the takeover of orphaned deliveries.
+//!
 //! It must never retire a record.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,39 +13,39 @@ use crate::journal::log::Entry;
 use crate::journal::orphans;
 use crate::record::Record;
 
-/// Orphaned deliveries that are taken over at a time; the rest is left for the next look.
+/// Orphaned deliveries that are taken over at a time; the others wait for the next call.
 const TAKEN_OVER_MAX: usize = 32;
-/// Records whose push is remembered; one that was forgotten may be pushed again, marked.
+/// Records whose push is remembered. An older one may be pushed again, marked.
 const PUSHED_HERE_MAX: usize = 1_024;
 
 /// What a session remembers of pushes and of other sessions that died.
 #[derive(Default)]
 pub(super) struct Known {
-    /// What was orphaned long before this session began: it is left to hooks and to the next pull.
+    /// Deliveries that were orphaned long before this session began. They are left to hooks and to the next pull.
     pub(super) older: BTreeSet<u64>,
-    /// What this session pushed itself.
+    /// Records that this session pushed.
     pushed_here: BTreeSet<u64>,
-    /// Of these, what nobody had pushed before.
+    /// Those of them that no session had pushed before.
     first_pushed_here: BTreeSet<u64>,
-    /// What this session has pushed in vain, and does not take over again.
+    /// Records whose push by this session surely failed. It does not take them over again.
     withdrawn_here: BTreeSet<u64>,
 }
 
 impl Mailbox {
-    /// Where a record stands with this session's consumer. What is no longer there counts as acknowledged.
+    /// The state of a record for this session's consumer. A deleted record counts as acknowledged.
     pub fn state_of(&mut self, seq: u64) -> Result<DeliveryState> {
         self.refresh()?;
         let entry = self.journal.core().entry(seq)?;
-        // What is for another consumer counts as acknowledged too.
+        // A record for another consumer counts as acknowledged too.
         let entry = entry.filter(|entry| entry.record.is_for(self.consumer.as_str()));
         let state = |entry: &Entry| Standing::of(self).state(entry.record.channel, seq);
         Ok(entry.map_or(DeliveryState::Acknowledged, |entry| state(&entry)))
     }
 
-    /// Marks a record as pushed if the consumer was never shown it by any way, and says whether it did. Of several
-    /// sessions that ask, one gets it. Call it before the push is sent; from then on the record comes marked `pushed`.
+    /// Marks a record as pushed if it is new, and returns whether it did. Returns true to only one of several sessions that
+    /// ask. Call it before the push is sent; from then on the record comes marked `pushed`.
     pub fn claim_push(&mut self, seq: u64) -> Result<bool> {
-        // Most of a backlog is known, and that costs no lock.
+        // Most records of a backlog are not new; these need no lock.
         if !self.state_of(seq)?.may(Move::Push) {
             return Ok(false);
         }
@@ -61,8 +61,8 @@ impl Mailbox {
         Ok(may)
     }
 
-    /// The pushes of these records surely showed nothing: each is as if this session had never pushed it, and comes by
-    /// another way without the mark. What another session has pushed before keeps it.
+    /// Withdraws the marks of pushes that surely reached no model, so that another carrier brings these records unmarked.
+    /// A record that another session has pushed before keeps its mark.
     pub fn withdraw_pushes(&mut self, seqs: &[u64]) -> Result<()> {
         let seqs: Vec<u64> =
             seqs.iter().copied().filter(|seq| self.known.first_pushed_here.contains(seq)).collect();
@@ -93,9 +93,9 @@ impl Mailbox {
         Ok(!self.to_push_again().is_empty())
     }
 
-    /// Takes over orphaned deliveries, of the last hour or since this session began, for a push with the mark of a
-    /// repetition, which must be sent: of several sessions that ask, one gets it. It stays unread. `fits` says how many of these, from the first on, one push can bring. What this session has pushed
-    /// itself is left to the next pull.
+    /// Takes over orphaned deliveries of the last hour or since this session began. The caller must push them, marked as
+    /// repetitions; they stay unread. Only one of several sessions that ask gets each. `fits` returns how many of the
+    /// records, from the first on, fit into one push. Records that this session has pushed are left to the next pull.
     pub fn take_over(&mut self, fits: &dyn Fn(&[Record]) -> usize) -> Result<Vec<Record>> {
         if !self.has_orphans()? {
             return Ok(Vec::new());
@@ -142,18 +142,18 @@ impl Mailbox {
         orphaned
     }
 
-    /// Whether another session, alive or dead, holds something since this one began that was not pushed again, as far as
-    /// the last look showed.
+    /// Whether another session, running or ended, holds a record or an announcement that this session may take over later.
+    /// It reads no file.
     pub fn others_hold(&self) -> bool {
         let slots = self.file.ledger().slots.iter().filter(|(slot, _)| **slot != self.slot);
         let mut held = slots.flat_map(|(_, what)| what.held.iter());
-        // What another one has announced waits for this one when that session dies.
+        // This session repeats the announcement of another one when that session ends.
         let announces = self.file.ledger().announced.is_some_and(|announced| announced.slot != self.slot);
         let is_ours = |seq: &u64| self.known.older.contains(seq) || self.known.withdrawn_here.contains(seq);
         announces || held.any(|(seq, held)| !held.is_pushed_again && !is_ours(seq))
     }
 
-    /// Leaves what was orphaned for long when this session began to hooks and to the next pull.
+    /// Leaves deliveries that were orphaned long before this session began to hooks and to the next pull.
     pub(super) fn pass_by_older_orphans(&mut self) {
         let now = self.journal.core().clock.now();
         let older = Standing::of(self).orphaned();
@@ -174,8 +174,7 @@ impl Mailbox {
         }
     }
 
-    /// The consumer has surely seen these records, and no other way needs to show them: hooks and `entraclaw wait` pass
-    /// them by. They stay unread.
+    /// Marks records that the model has surely seen as shown, so that hooks and `entraclaw wait` skip them. They stay unread.
     pub fn note_shown(&mut self, seqs: &[u64]) -> Result<()> {
         let _lock = self.begin()?;
         let mut spans = Vec::new();

@@ -1,5 +1,6 @@
-//! One look at how deliveries stand, for one operation of a mailbox. It asks for the lock of another session's slot at most
-//! once, and only where that session holds what is looked at.
+//! The states of a consumer's deliveries, for one operation of a mailbox.
+//!
+//! It must never try the lock of another session's slot more than once, nor that of a session that holds none of the records.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,7 +11,7 @@ use crate::journal::ledger::Held;
 use crate::journal::ledger_file::slot_is_taken;
 use crate::record::Channel;
 
-/// How the deliveries of a consumer stand for one of its sessions.
+/// The states of a consumer's deliveries as one of its sessions sees them.
 pub(super) struct Standing<'a> {
     mailbox: &'a Mailbox,
     living: RefCell<BTreeMap<u16, bool>>,
@@ -21,7 +22,6 @@ impl<'a> Standing<'a> {
         Self { mailbox, living: RefCell::default() }
     }
 
-    /// Where a record stands.
     pub(super) fn state(&self, channel: Channel, seq: u64) -> DeliveryState {
         let ledger = self.mailbox.file.ledger();
         if ledger.acked.has(channel, seq) {
@@ -37,7 +37,8 @@ impl<'a> Standing<'a> {
         self.holder(seq).map_or(DeliveryState::Shown, |(slot, held)| self.held(slot, seq, held))
     }
 
-    /// What no other answer may bring, by place: what open answers of this session hold, and other living sessions.
+    /// The records that no other answer may include, by place: those that open answers of this session or other running
+    /// sessions hold.
     pub(super) fn spoken_for(&self) -> BTreeMap<u64, Span> {
         let own = self.mailbox.in_open_answers().map(|span| (span.seq(), span));
         let elsewhere = self.elsewhere();
@@ -47,14 +48,14 @@ impl<'a> Standing<'a> {
         own.chain(elsewhere).collect()
     }
 
-    /// What sessions have died with, by place, but for what this session passes by: the slot in which it lies.
+    /// The orphaned deliveries by place, each with its slot, without those that this session ignores because of their age.
     pub(super) fn orphaned(&self) -> BTreeMap<u64, (u16, Held)> {
         let is_orphaned = |state| matches!(state, DeliveryState::Orphaned | DeliveryState::OrphanPushed);
         let orphaned = self.elsewhere().filter(|(state, ..)| is_orphaned(*state));
         orphaned.map(|(_, seq, slot, held)| (seq, (slot, held))).collect()
     }
 
-    /// What other slots hold: its state, place and slot.
+    /// The records that other slots hold, each with its state, place and slot.
     fn elsewhere(&self) -> impl Iterator<Item = (DeliveryState, u64, u16, Held)> {
         let slots = self.mailbox.file.ledger().slots.iter().filter(|(slot, _)| **slot != self.mailbox.slot);
         let held = slots.flat_map(|(slot, what)| what.held.iter().map(|(seq, held)| (*slot, *seq, *held)));
@@ -66,7 +67,7 @@ impl<'a> Standing<'a> {
         slots.iter().find_map(|(slot, what)| what.held.get(&seq).map(|held| (*slot, held)))
     }
 
-    /// The state of what a slot holds.
+    /// The state of a record that a slot holds.
     fn held(&self, slot: u16, seq: u64, held: &Held) -> DeliveryState {
         if slot == self.mailbox.slot {
             DeliveryState::Pending
