@@ -68,7 +68,7 @@
     }
   };
 
-  // What was typed goes at once, so that nothing moves under whoever types on, and comes back when it was refused.
+  // The typed text is cleared at once, so that a user who types on is not disturbed. It comes back when it was refused.
   const emptied = (form) => {
     const names = form.id === 'say' ? ['text', 'subject', 'sample'] : ['text'];
     const fields = names.map((name) => form.elements[name]).filter(Boolean);

@@ -56,7 +56,7 @@ impl fmt::Display for Entry {
 }
 
 impl Entry {
-    /// That of a cell which broke a rule.
+    /// The entry of a cell that broke a rule.
     pub fn of(cell: &Cell, rule: &str) -> Self {
         Self {
             scenario: cell.scenario.id().to_owned(),
@@ -118,12 +118,12 @@ fn entry(line: &str) -> Option<Entry> {
     })
 }
 
-/// What a corpus comes to in a selection.
+/// The entries of a corpus that belong to a selection.
 #[derive(Debug, Default)]
 pub struct Played {
     /// The cells, in the order of the corpus, each once.
     pub cells: Vec<Cell>,
-    /// What is named that is not there, one text each.
+    /// Entries that name a missing scenario or host, one text each.
     pub stale: Vec<String>,
 }
 

@@ -11,9 +11,9 @@ use crate::scenario::Trouble::{
 /// A mix of troubles.
 #[derive(Debug, PartialEq, Eq)]
 pub struct FaultProfile {
-    /// What people call it.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// What it is like, in a line.
+    /// A description of one line.
     pub says: &'static str,
     /// Of so many bursts,
     pub of_bursts: u64,
@@ -21,11 +21,11 @@ pub struct FaultProfile {
     pub troubled: u64,
     /// Troubles that come together.
     pub at_once: u32,
-    /// How likely each kind is beside the others; what is not named never happens. Empty: all alike.
+    /// The weight of each kind; a kind that is not named never happens. Empty: all alike.
     pub weights: &'static [(Trouble, u64)],
 }
 
-/// The profile that nobody has to name.
+/// The profile that is used where none is named.
 pub static USUAL: &FaultProfile = &PROFILES[1];
 
 macro_rules! profiles {
@@ -62,7 +62,7 @@ profiles! {
 }
 
 impl FaultProfile {
-    /// That of a name.
+    /// The profile of this name.
     pub fn named(name: &str) -> Option<&'static Self> {
         PROFILES.iter().find(|profile| profile.name == name)
     }

@@ -1,4 +1,4 @@
-//! Whether a host's profile meets what a scenario needs. A need that rests on a fact that nobody knows is not met, and
+//! Whether a host's profile meets what a scenario needs. A need that rests on an unknown fact is not met, and
 //! never guessed.
 
 use fake_hosts::{Mode, Parallel, Profile, Unallowed, WakeUpKind};
@@ -15,7 +15,7 @@ const WAITED_OUT_MS: u64 = 200_000;
 /// Why a scenario is not played on a host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unplayed {
-    /// Which kind of reason it is.
+    /// The kind of reason.
     pub status: Status,
     /// The reason, for people.
     pub reason: String,
@@ -32,7 +32,7 @@ impl Unplayed {
         Self { status: Status::Unsupported, reason: reason.to_owned() }
     }
 
-    /// Nobody knows whether the host has it.
+    /// It is not known whether the host has it.
     pub(crate) fn unknown(reason: String) -> Self {
         Self { status: Status::Unknown, reason }
     }

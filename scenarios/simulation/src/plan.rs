@@ -1,4 +1,4 @@
-//! What a run consists of: every scenario on every host it makes sense for, by mode and seed. Runs nothing.
+//! The cells of a run: every scenario on every host it makes sense for, by mode and seed. Runs nothing.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ pub struct Cell {
     pub mode: Mode,
     /// The seed; 0 in process mode, unless the scenario draws its steps from it.
     pub seed: u64,
-    /// What goes wrong in steps that are drawn; as the scenario says when it is left out.
+    /// The fault profile of drawn steps; as the scenario says when it is left out.
     pub faults: Option<&'static FaultProfile>,
     /// Why it is not played on this host, when it is not.
     pub unplayed: Option<Unplayed>,
@@ -34,7 +34,7 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// What goes wrong in a stretch that is drawn.
+    /// The fault profile of a drawn stretch.
     pub(crate) fn faults_of(&self, random: &Random) -> &'static FaultProfile {
         self.faults.or(random.faults.map(|faults| faults.0)).unwrap_or(USUAL)
     }
@@ -79,7 +79,7 @@ impl Cell {
     }
 }
 
-/// What was asked for.
+/// The selection of cells that the caller asked for.
 #[derive(Debug, Clone)]
 pub struct Selection {
     /// Scenarios.
@@ -92,7 +92,7 @@ pub struct Selection {
     pub seed: u64,
     /// Seeds a cell in sim mode.
     pub seeds: u64,
-    /// What goes wrong in steps that are drawn; as each scenario says when it is left out.
+    /// The fault profile of drawn steps; as each scenario says when it is left out.
     pub faults: Option<&'static FaultProfile>,
     /// Whether a host that differs little from another plays one of the seeds only, each such host another one, and in
     /// process mode some of the scenarios only.
@@ -209,7 +209,7 @@ pub fn columns(hosts: &[Arc<Host>]) -> Vec<HostColumn> {
     hosts.iter().map(|host| host.column()).collect()
 }
 
-/// What hosts are known to do, for the report: those that are given, without the bare pipe.
+/// The known facts about these hosts for the report, without the bare pipe.
 pub fn support(hosts: &[Arc<Host>]) -> HostSupport {
     let known: Vec<Arc<Host>> = hosts.iter().filter(|host| host.profile.is_some()).cloned().collect();
     let features = support::table(&known).into_iter().map(|(feature, answers)| Feature {

@@ -21,7 +21,7 @@ const PAUSE_MS_MAX: f64 = 3_600_000.0;
 /// An answer may take this much longer than twice the time it took, in milliseconds.
 const ROOM_MS: f64 = 5_000.0;
 
-/// What a person chose.
+/// The choices of the command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// The scenario's id, `area.what-it-shows`.
@@ -37,7 +37,7 @@ pub struct Options {
 pub struct Written {
     /// The YAML.
     pub yaml: String,
-    /// What was left out and why, one text each.
+    /// The parts that were left out, each with the reason.
     pub left_out: Vec<String>,
 }
 
@@ -241,7 +241,7 @@ fn whole(message: &Value) -> Value {
     Value::Object(kept.map(|(name, value)| (name.clone(), value.clone())).collect())
 }
 
-/// What of an answer holds for any server of the same kind.
+/// The parts of an answer that hold for any server of the same kind.
 fn shape(method: &str, message: &Value) -> Value {
     if let Some(error) = message.get("error") {
         return match error.get("code") {

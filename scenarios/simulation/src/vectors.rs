@@ -10,7 +10,7 @@ const FILE: &str = include_str!("../../../server/sanitize/tests/vectors/sanitize
 pub struct Vector {
     /// Its id.
     pub id: String,
-    /// What the person sends.
+    /// The text that the person sends.
     pub input: String,
     /// `html` or `text`.
     #[serde(default = "html")]

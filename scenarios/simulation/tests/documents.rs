@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 /// The README is one page.
 const README_LINES_MAX: usize = 120;
-/// What a user reads of a release.
+/// The documents of a release for users.
 const RELEASE_LINES_MAX: usize = 150;
 const DESIGN_COLUMNS_MAX: usize = 110;
 
@@ -73,11 +73,11 @@ fn prose(text: &str) -> Vec<&str> {
         .collect()
 }
 
-/// Where the links of a text lead.
+/// The targets of the links of a text.
 fn links(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     for line in prose(text) {
-        // What stands between backticks is no link.
+        // Text between backticks is no link.
         let spoken: String = line.split('`').step_by(2).collect::<Vec<_>>().join("`");
         for rest in spoken.split("](").skip(1) {
             found.extend(rest.split_once(')').map(|(target, _)| target.to_owned()));
@@ -178,7 +178,7 @@ fn the_design_is_wrapped_and_lists_its_questions() {
     }
 }
 
-/// What is wrong with a command that a document shows, by the description of the program's command line.
+/// The fault in a command that a document shows, by the description of the program's command line.
 fn mistake(program: &clap::Command, words: &str) -> Option<String> {
     let mut command = program;
     for word in words.split_whitespace().take_while(|word| !matches!(*word, "--" | "|" | "&&" | "<" | ">")) {

@@ -1,4 +1,4 @@
-//! What the server believes of hosts, against what the profiles state of them.
+//! Compares the server's table of hosts with the profiles.
 
 use entraclaw_inbox::notice::{Form, HOOKS, Moment};
 use entraclaw_inbox::wake_up::wakes_by_hook;

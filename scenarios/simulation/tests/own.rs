@@ -1,4 +1,4 @@
-//! The shipped server, judged like anybody's: no required row may fail in any version, nor in any host.
+//! The shipped server, judged like any other: no required row may fail in any version, nor in any host.
 
 use assert_cmd::Command;
 use serde_json::Value;
@@ -14,7 +14,7 @@ fn the_own_server_fails_no_row_in_any_version_nor_in_any_host() {
         .args(["--long-call", r#"wait_for_inbound_message={"timeout_s":12}"#])
         .arg("--env")
         .arg(format!("ENTRACLAW_HOME={}", folder.path().join("home").display()))
-        // Nobody listens there, so nothing is asked of the network.
+        // No server listens there, so the network gets no request.
         .args(["--env", "ENTRACLAW_GRAPH_URL=http://127.0.0.1:9", "--out"])
         .arg(&out)
         .output()

@@ -69,7 +69,7 @@ fn what_a_host_did_is_validated_replayed_and_played_as_a_scenario() {
         let (code, told, errors) = program(&["replay", &log, "--", server, "serve"], home);
         assert_eq!(code, Some(0), "{told}{errors}");
         assert!(told.lines().count() >= 4 && !told.contains("differs"), "{told}");
-        // What the fake host wrote down itself is of the older form and says the same.
+        // The fake host's own log has the older format and says the same.
         let (code, yaml, errors) = program(&["scenario", "seen.jsonl"], home);
         assert!(code == Some(0) && yaml.contains("inbound_queue_stats"), "{errors}");
     }

@@ -49,7 +49,7 @@ fn main() {
 }
 
 /// One cell of each scenario and mode that does not take long: the first scenario on its first host, the second on its second, and so on.
-/// What setup writes differs from host to host, so each is played.
+/// Setup writes other files for each host, so each host is played.
 fn in_turns(cells: Vec<Cell>) -> Vec<Cell> {
     let played = cells.into_iter().filter(|cell| cell.unplayed.is_none() && !cell.scenario.scenario.long);
     let (mut each, others): (Vec<_>, Vec<_>) = played.partition(|cell| cell.scenario.scenario.runs_setup());

@@ -435,7 +435,7 @@ mod process {
             let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
             assert_eq!(output.status.code(), Some(1), "{stderr}");
             assert!(stderr.contains("key store") && stderr.contains("auth.key_store"), "{stderr}");
-            assert!(output.stdout.is_empty(), "nobody is asked for a sign-in that can't be kept");
+            assert!(output.stdout.is_empty(), "no person is asked for a sign-in that can't be kept");
         }
     }
 

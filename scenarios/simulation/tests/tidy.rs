@@ -1,4 +1,4 @@
-//! What clippy can't see: the house rules of `ARCHITECTURE.md`, one test each.
+//! The rules of `ARCHITECTURE.md` that clippy can't check, one test each.
 
 #![expect(clippy::disallowed_methods, reason = "the test reads the repository")]
 

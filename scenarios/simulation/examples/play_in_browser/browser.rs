@@ -24,7 +24,7 @@ pub(crate) struct Browser {
     messages: Receiver<Value>,
     session: Option<String>,
     next_id: u64,
-    /// What the page complained of: console, policy, exceptions, dialogs.
+    /// The page's complaints: console, policy, exceptions, dialogs.
     pub(crate) complaints: VecDeque<String>,
     _profile: tempfile::TempDir,
 }

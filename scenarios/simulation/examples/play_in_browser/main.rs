@@ -1,5 +1,5 @@
 //! Uses the page of `simulation play` in a real browser, by keys as a person would, and checks that it behaves: what is
-//! written is seen by the server's session and back, nothing that anybody wrote runs, and it works without scripts.
+//! written is seen by the server's session and back, no text of a person runs, and it works without scripts.
 //!
 //! ```sh
 //! cargo run --release --example play_in_browser [FOLDER FOR PICTURES]
@@ -21,7 +21,7 @@ use serde_json::{Value, json};
 
 /// Calls that wait, at most, until a message has reached the session.
 const CALLS_MAX: usize = 5;
-/// What a hostile person types. Whatever of it runs changes the title.
+/// Texts of a hostile person. Any of them that runs changes the title.
 const HOSTILE: &str = "</p></pre></textarea></script><script>document.title='EXECUTED'</script><img src=x onerror=\"document.title='EXECUTED'\"><svg onload=document.title='EXECUTED'><a href=\"javascript:document.title='EXECUTED'\">x</a>";
 
 fn main() -> ExitCode {
@@ -79,7 +79,7 @@ impl Sandbox {
         let mut lines = BufReader::new(child.stdout.take().context("a pipe")?).lines();
         let first = lines.next().context("it said nothing")??;
         let url = first.strip_prefix("page: ").context("its first line is the address")?.to_owned();
-        // What else it says must be read, or it would wait for us.
+        // Its other output must be read, or it would block.
         #[expect(
             clippy::disallowed_methods,
             reason = "a pipe is read beside the checks; no clock is paused here"
@@ -249,7 +249,7 @@ fn heard(browser: &mut Browser) -> anyhow::Result<()> {
     browser.until("it reaches the session", &reached)
 }
 
-/// What is half written stays while news come.
+/// A half-written text stays while news come.
 fn drafts(browser: &mut Browser) -> anyhow::Result<()> {
     browser.focus("#text")?;
     browser.type_text("half a sentence")?;

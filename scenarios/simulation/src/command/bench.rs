@@ -163,7 +163,7 @@ async fn all_tools_kilobytes(binary: &Path) -> anyhow::Result<f64> {
     Ok(line.len() as f64 / 1_000.0)
 }
 
-/// Nobody to send to.
+/// A sender that drops every message.
 struct NoOutbox;
 
 impl Outbox for NoOutbox {
@@ -290,7 +290,7 @@ fn takeovers(runtime: &tokio::runtime::Runtime, binary: &Path) -> anyhow::Result
     ])
 }
 
-/// A real process that nobody writes to.
+/// A real process that gets no message.
 fn idle(runtime: &tokio::runtime::Runtime, binary: &Path) -> anyhow::Result<Vec<Figure>> {
     let idle = tokio::task::LocalSet::new().block_on(runtime, idle::measure(binary))?;
     let core = idle

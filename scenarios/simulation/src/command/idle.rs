@@ -1,4 +1,4 @@
-//! What a real server costs while nobody writes: processor, memory and requests, with two hundred chats and a waiting call.
+//! The cost of a real server without traffic: processor, memory and requests, with 200 chats and a waiting call.
 //! It must never count the start, which is measured elsewhere.
 
 use std::path::Path;
@@ -15,7 +15,7 @@ const CHATS: usize = 200;
 const SETTLE: Duration = Duration::from_secs(12);
 const MEASURED: Duration = Duration::from_secs(50);
 
-/// What it cost.
+/// The measured cost.
 pub(super) struct Idle {
     /// Share of one core, in percent; `None` where the system does not tell.
     pub(super) core_percent: Option<f64>,

@@ -1,4 +1,4 @@
-//! What `simulation run` keeps of seeds that broke a rule: a line in a corpus, and the smallest scenario that breaks it too.
+//! Keeps seeds of `simulation run` that broke a rule: a line in a corpus, and the smallest scenario that breaks it too.
 //! It must never write anywhere but below the folder for reports, unless a file was named.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,9 +27,9 @@ const SMALLEST_MAX: usize = 4;
 /// The seeds that are played first, and where new ones go.
 pub(super) struct Corpus {
     lines: Vec<Line>,
-    /// Where new ones are appended.
+    /// The file to which new entries are appended.
     file: PathBuf,
-    /// What stands there.
+    /// The entries of that file.
     there: Vec<Line>,
     is_named: bool,
     folder: PathBuf,
@@ -43,8 +43,8 @@ pub(super) struct Broken {
 }
 
 impl Corpus {
-    /// That which was named, or that of the folder for reports. A part of a run must play the same cells on every machine,
-    /// so it plays what came with the program or was named alone.
+    /// The corpus that was named, or the one in the folder for reports. A part of a run must play the same cells on
+    /// every machine, so it plays what came with the program or was named alone.
     pub(super) fn open(named: Option<&Path>, out: &Path, is_part: bool) -> anyhow::Result<Self> {
         let file = named.map_or_else(|| out.join(FILE), Path::to_owned);
         let there = read(&file)?;
@@ -98,7 +98,7 @@ impl Corpus {
         Ok(())
     }
 
-    /// What is in no corpus yet.
+    /// The entries that are in no corpus yet.
     fn unknown(&self, broken: &[Broken]) -> Vec<Entry> {
         let mut counts: BTreeMap<(String, String, String), usize> = BTreeMap::new();
         let entries = broken.iter().map(|broken| Entry::of(&broken.cell, &broken.rule));

@@ -1,5 +1,5 @@
 //! A real server process in a home folder, with the host's end of its pipes and a Graph to ask.
-//! It must never outlive whoever started it.
+//! It must never outlive the process that started it.
 
 use std::path::Path;
 

@@ -11,7 +11,7 @@ use hostcheck::print::out;
 const TEMPLATE: &str = include_str!("../../../templates/scenario.yaml");
 /// Where this repository keeps the schema of scenarios.
 const SCHEMA_PATH: &str = "schemas/own/scenario.schema.json";
-/// What it is called beside a scenario that is elsewhere.
+/// The name of the schema beside a scenario that is elsewhere.
 const SCHEMA_NAME: &str = "scenario.schema.json";
 /// Folders above a scenario in which the schema is looked for.
 const FOLDERS_MAX: usize = 16;

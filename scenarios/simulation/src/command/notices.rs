@@ -57,7 +57,7 @@ pub(super) async fn measure(binary: &Path, draft: impl Fn(usize) -> Draft) -> an
     let mut times = Times { shells: Vec::new(), silent_hooks: Vec::new(), telling_hooks: Vec::new() };
     for _ in 0..SHELLS {
         let mut shell = start(binary, &home, &["wait", "--consumer", HOST, "--timeout", "1m"])?;
-        // It has to be there before somebody writes; the time until then is not measured.
+        // It has to wait before the message is written; its start is not measured.
         tokio::time::sleep(Duration::from_millis(40)).await;
         write()?;
         let synced = Instant::now();

@@ -25,7 +25,7 @@ use crate::sandbox::{
 
 /// How often the fake Graph is looked at for news.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// What a host's model is asked at the start.
+/// The first prompt of a host's model.
 const PROMPT: &str = "Listen for messages from people, and answer each of them where it was written.";
 
 #[derive(Debug, clap::Args)]
@@ -34,7 +34,7 @@ pub(super) struct Args {
     /// ends with the host.
     #[arg(value_enum, value_name = "HOST")]
     host: Option<PlayHost>,
-    /// What the host's model is asked at the start; empty for nothing.
+    /// The first prompt of the host's model; empty for none.
     #[arg(long, value_name = "TEXT", requires = "host", default_value = PROMPT, hide_default_value = true)]
     prompt: String,
     /// The page's port on this machine; a free one unless told.
@@ -68,7 +68,7 @@ pub(super) fn main(args: &Args) -> Outcome {
     if let Some(told) = args.server.as_deref().filter(|told| !told.is_file()) {
         anyhow::bail!("--server: there is no file {}", told.display());
     }
-    // What is missing is said before anything is built.
+    // A missing program is reported before the server is built.
     let guest = args.host.map(guest).transpose()?;
     let Some(program) = server_binary(args.server.as_deref())? else { return Ok(EXIT_INCOMPLETE) };
     let program = std::path::absolute(program)?;
@@ -252,7 +252,7 @@ fn explain(setup: &Setup) {
     out("Then write to the agent on the page. Ctrl-C ends it.\n");
 }
 
-/// What the person reads before the host has the terminal.
+/// The text for the person before the host takes the terminal.
 fn introduce(host: PlayHost, overlay: &Overlay) {
     out(&format!(
         "{} starts here, connected to this sandbox alone; your own settings stay as they are.",

@@ -52,7 +52,7 @@ pub(super) struct Args {
     /// and new ones are added. OUT/corpus.txt when left out; a shard plays seeds of a file that is named alone.
     #[arg(long, value_name = "FILE", conflicts_with = server::SUBJECT)]
     corpus: Option<PathBuf>,
-    /// What goes wrong in scenarios that draw their steps from the seed, of what each lists; as the scenario says when left
+    /// The fault profile of scenarios that draw their steps from the seed; as the scenario says when left
     /// out, which is mostly `usual`.
     #[arg(long, value_name = "NAME", value_parser = fault_profile(), conflicts_with = server::SUBJECT)]
     fault_profile: Option<&'static FaultProfile>,

@@ -21,7 +21,7 @@ pub(super) struct Args {
     /// Expect the values of every answer, not only its shape.
     #[arg(long)]
     exact: bool,
-    /// Where it goes; standard output when left out. A file that exists is not overwritten.
+    /// The file to write; standard output when left out. A file that exists is not overwritten.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -40,7 +40,7 @@ pub(super) fn main(args: &Args) -> Outcome {
         exact: args.exact,
     };
     let written = write(&log, &options).with_context(|| args.log.display().to_string())?;
-    // What was made must be what the loader takes; an error here shows the line of the made file.
+    // The loader must accept the new scenario; an error here shows its line.
     crate::scenario::parse(&format!("{}.yaml", options.id), &written.yaml)?;
     for left_out in &written.left_out {
         warn(&format!("note: {left_out}"));

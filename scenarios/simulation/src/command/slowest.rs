@@ -1,11 +1,11 @@
-//! Where the real time of a run went, by scenario. For people alone: it must never reach a report, whose bytes repeat.
+//! The real time of a run by scenario, for the terminal. It must never reach a report, whose bytes repeat.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// What the cells of each scenario took.
+/// The time that the cells of each scenario took.
 #[derive(Debug, Default)]
 pub(super) struct Slowest(Mutex<BTreeMap<String, Spent>>);
 

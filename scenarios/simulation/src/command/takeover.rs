@@ -1,5 +1,5 @@
-//! How long nobody polls after `kill -9` of the leader, with three real sessions on one home folder.
-//! It must never count a request that the dead one had on its way.
+//! The time without polling after `kill -9` of the leader, with three real sessions on one home folder.
+//! It must never count a request that the killed leader had on its way.
 
 use std::path::Path;
 use std::time::Duration;
@@ -18,14 +18,14 @@ use super::live::{self, Session, wall_clock};
 const SESSIONS: usize = 3;
 /// Leaders that are killed.
 const KILLS: usize = 30;
-/// What the dead one had on its way arrives within this.
+/// The requests of the killed leader arrive within this time.
 const IN_FLIGHT: Duration = Duration::from_millis(20);
-/// How often it is looked whether somebody polls.
+/// The time between two looks for a session that polls.
 const LOOK: Duration = Duration::from_millis(1);
 /// Longest wait for anything.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Times until somebody else polls, in microseconds.
+/// Times until another session polls, in microseconds.
 pub(super) async fn measure(binary: &Path) -> anyhow::Result<Histogram<u64>> {
     let home = tempfile::tempdir()?;
     let home = home.path().join("home");
@@ -40,10 +40,10 @@ pub(super) async fn measure(binary: &Path) -> anyhow::Result<Histogram<u64>> {
     let mut histogram = Histogram::new(3)?;
     for n in 0..KILLS {
         let leader = timeout(PATIENCE, leader(&home, &sessions)).await.context("no session took the lead")?;
-        let mut dead = sessions.swap_remove(leader);
+        let mut stopped = sessions.swap_remove(leader);
         let killed = Instant::now();
-        dead.server.signal(Signal::Kill);
-        dead.server.exited().await;
+        stopped.server.signal(Signal::Kill);
+        stopped.server.exited().await;
         sleep(IN_FLIGHT).await;
         let before = calls(&graph);
         let polled = async {
@@ -51,7 +51,7 @@ pub(super) async fn measure(binary: &Path) -> anyhow::Result<Histogram<u64>> {
                 sleep(LOOK).await;
             }
         };
-        timeout(PATIENCE, polled).await.context("nobody took over")?;
+        timeout(PATIENCE, polled).await.context("no session took over")?;
         histogram.record(u64::try_from(killed.elapsed().as_micros())?)?;
         sessions.push(start(binary, &home, &server.base_url(), SESSIONS + n).await?);
     }
@@ -68,7 +68,7 @@ fn calls(graph: &SharedGraph) -> u64 {
     graph.with(|graph| graph.calls_total())
 }
 
-/// Which of the living sessions polls, by its own word.
+/// The index of the session that says that it polls.
 async fn leader(home: &Path, sessions: &[Session]) -> usize {
     loop {
         if let Some(pid) = leader_pid(home)

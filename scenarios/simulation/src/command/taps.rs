@@ -1,4 +1,4 @@
-//! What a tap adds to a message, for `simulation bench`: the same line to `cat` and back, with and without it.
+//! The time that a tap adds to a message, for `simulation bench`: the same line to `cat` and back, with and without it.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -14,7 +14,7 @@ const WARM_UP: usize = 100;
 /// Size of a message, in bytes.
 const MESSAGE_BYTES: usize = 1_024;
 
-/// What the tap added to one message, there and back: the middle and the hundredth slowest.
+/// The time that the tap added to one message, there and back: the middle and the hundredth slowest.
 pub(super) struct Added {
     /// In the middle.
     pub(super) p50: Duration,

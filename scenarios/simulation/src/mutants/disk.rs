@@ -5,13 +5,13 @@ use std::io;
 use entraclaw_seams::storage::memory::MemoryStorage;
 use entraclaw_seams::storage::{AppendFile, Changes, Lock, Stamp, Storage};
 
-/// What is not done.
+/// The operation that the disk leaves out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
     /// Nothing is ever synced.
     NeverSyncs,
-    /// What is appended below this folder goes nowhere.
-    SwallowsAppends(&'static str),
+    /// Appends below this folder are dropped.
+    DropsAppends(&'static str),
     /// Every lock is given to everybody.
     SharesLocks,
 }
@@ -25,12 +25,12 @@ pub(super) struct FaultyDisk {
 struct FaultyFile {
     file: Box<dyn AppendFile>,
     fault: Fault,
-    swallows: bool,
+    drops_appends: bool,
 }
 
 impl AppendFile for FaultyFile {
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.swallows { Ok(()) } else { self.file.append(bytes) }
+        if self.drops_appends { Ok(()) } else { self.file.append(bytes) }
     }
 
     fn sync(&mut self) -> io::Result<()> {
@@ -72,9 +72,9 @@ impl Storage for FaultyDisk {
     }
 
     fn append(&self, path: &str, create: bool) -> io::Result<Box<dyn AppendFile>> {
-        let swallows = matches!(self.fault, Fault::SwallowsAppends(below) if path.starts_with(below));
+        let drops_appends = matches!(self.fault, Fault::DropsAppends(below) if path.starts_with(below));
         let file = self.storage.append(path, create)?;
-        Ok(Box::new(FaultyFile { file, fault: self.fault, swallows }))
+        Ok(Box::new(FaultyFile { file, fault: self.fault, drops_appends }))
     }
 
     fn replace(&self, path: &str, bytes: &[u8]) -> io::Result<()> {

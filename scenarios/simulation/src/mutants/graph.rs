@@ -1,4 +1,4 @@
-//! A client of Graph with bad manners. It must never make an answer up; it asks otherwise, or reads carelessly.
+//! A faulty client of Graph. It must never make an answer up; it asks in a wrong way, or reads carelessly.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use entraclaw_microsoft::http::{HttpRequest, HttpResponse, HttpTransport, Method
 use futures_util::future::BoxFuture;
 use serde_json::Value;
 
-/// What it does.
+/// The fault of the client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fault {
     /// Asks everything twice.

@@ -13,32 +13,32 @@ use super::{disk, graph, pipe, speech};
 /// A server with one fault.
 #[derive(Debug)]
 pub struct Mutant {
-    /// What people call it.
+    /// Its name on the command line and in reports.
     pub id: &'static str,
     /// The fault, in words.
     pub does: &'static str,
     /// The rule that must catch it.
     pub rule: &'static str,
-    /// What the finding must name besides, such as a wire rule.
+    /// Text that the finding must hold too, such as a wire rule.
     pub names: &'static str,
     /// The scenario in which it must be caught.
     pub scenario: &'static str,
     /// The host on which it must be caught.
     pub host: &'static str,
-    /// How the fault is put in.
+    /// The fault and its place.
     pub(super) way: Way,
 }
 
 /// Where a fault is put in.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Way {
-    /// What the server says.
+    /// The lines that the server writes.
     Speaks(speech::Change),
-    /// What the server hears.
+    /// The lines that the server reads.
     Hears(speech::Change),
-    /// What its disk does.
+    /// The server's disk.
     Disk(disk::Fault),
-    /// What it asks of Graph, and what it takes from it.
+    /// The server's client of Graph.
     Graph(graph::Fault),
     /// One of its settings.
     Setting(&'static str, &'static str),

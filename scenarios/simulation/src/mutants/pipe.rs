@@ -1,4 +1,4 @@
-//! A pipe in which every line can become others. It must never hold a line back that is not meant to be.
+//! A pipe that can change each line. It must never delay a line unless its change says so.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! What a line on the wire becomes: one small fault each. Nothing here knows a scenario.
+//! Changes of a line on the wire, one small fault each. Nothing here knows a scenario.
 
 #![expect(
     clippy::needless_pass_by_value,
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::token::TOKEN;
 
-/// What comes out for one line.
+/// A part of the output for one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece {
     /// These bytes, at once.
@@ -24,7 +24,7 @@ pub(super) enum Piece {
     Spin,
 }
 
-/// What is remembered from line to line.
+/// State that is kept from line to line.
 #[derive(Debug, Default)]
 pub(super) struct State {
     /// Lines so far, this one included.

@@ -27,7 +27,7 @@ mutants! {
     // The wire.
     "answers-twice": "answers a call twice",
         ("wire.schema", "second-response"), LISTENING, Speaks(speech::answers_twice);
-    "another-id": "answers with an id that nobody used",
+    "another-id": "answers with an id that no request had",
         ("wire.schema", "no-such-request"), LISTENING, Speaks(speech::answers_another_id);
     "prints": "prints a line for people to stdout",
         ("wire.schema", "not-json"), LISTENING, Speaks(speech::prints);
@@ -41,13 +41,13 @@ mutants! {
         ("expect.model", ""), LISTENING, Speaks(speech::latin1);
     "older-envelope": "says jsonrpc 1.0",
         ("wire.schema", ""), LISTENING, Speaks(speech::older_envelope);
-    "wrong-era": "agrees on a version that nobody offered",
+    "wrong-era": "agrees on a version that the host did not offer",
         ("wire.schema", ""), ("delivery.dm-listening", CLAUDE), Speaks(speech::wrong_era);
     "speaks-first": "logs before it was greeted",
         ("wire.schema", ""), LISTENING, Speaks(speech::speaks_first);
     "undeclared": "tells of prompts without having any",
         ("wire.schema", "undeclared-capability"), ("delivery.dm-listening", CLAUDE), Speaks(speech::undeclared_prompts);
-    "foreign-progress": "tells of progress that nobody asked for",
+    "foreign-progress": "tells of progress that no request asked for",
         ("wire.schema", ""), LISTENING, Speaks(speech::foreign_progress);
     "backward-progress": "tells of progress that goes back",
         ("wire.schema", ""), ("carriers.parked-in-turn", COPILOT), Speaks(speech::backward_progress);
@@ -64,7 +64,7 @@ mutants! {
         ("expect.model", ""), LISTENING, Speaks(speech::is_slow);
     "dies-at-work": "ends in the middle of its work",
         ("expect.model", ""), LISTENING, Speaks(speech::dies_at_work);
-    "ends-by-itself": "ends although nobody asked it to",
+    "ends-by-itself": "ends without being asked to",
         ("oracle.died", ""), LISTENING, Hears(speech::hears_the_end);
     "never-rests": "looks again and again and never waits",
         ("sim.livelock", "virtual time stood still"), LISTENING, Hears(speech::never_rests);
@@ -82,7 +82,7 @@ mutants! {
         ("oracle.mark", "marked pushed"), LISTENING, Speaks(speech::marks_all_pushed);
     "forgets-marks": "marks nothing that comes again",
         ("oracle.repeated", ""), ("delivery.push-then-pull-is-marked", CLAUDE_SEED), Speaks(speech::forgets_marks);
-    "makes-messages-up": "hands out a message that nobody wrote",
+    "makes-messages-up": "hands out a message that no person wrote",
         ("oracle.unknown", ""), LISTENING, Speaks(speech::makes_messages_up);
     "changes-a-text": "loses characters on the way",
         ("oracle.text", ""), LISTENING, Speaks(speech::changes_a_text);
@@ -103,9 +103,9 @@ mutants! {
     "never-syncs": "syncs nothing",
         ("expect.model", ""), ("bot.power-cut", COPILOT), Disk(Disk::NeverSyncs);
     "keeps-no-marks": "does not write down what was handed out",
-        ("oracle.repeated", ""), ("dedup.restart", COPILOT), Disk(Disk::SwallowsAppends("inbox/consumers"));
+        ("oracle.repeated", ""), ("dedup.restart", COPILOT), Disk(Disk::DropsAppends("inbox/consumers"));
     "keeps-no-messages": "moves on before a message is kept, which the channel of a bot does not bring again",
-        ("expect.model", ""), ("bot.power-cut", COPILOT), Disk(Disk::SwallowsAppends("inbox/2"));
+        ("expect.model", ""), ("bot.power-cut", COPILOT), Disk(Disk::DropsAppends("inbox/2"));
     "all-lead": "polls in every session",
         ("expect.graph", ""), ("sessions.one-polls", COPILOT), Disk(Disk::SharesLocks);
     // Graph.
@@ -128,7 +128,7 @@ mutants! {
     // Settings that a server must not have by itself.
     "polls-rarely": "looks once a minute",
         ("expect.model", ""), LISTENING, Setting("ENTRACLAW_TEAMS_POLL_INTERVAL", "60s");
-    "leaves-the-rested-alone": "looks once a minute, with nobody at the keyboard",
+    "leaves-the-rested-alone": "looks once a minute, without a user at the keyboard",
         ("expect.model", "of rest or the next boundary"), ("days.unattended-wake-up", CLAUDE),
         Setting("ENTRACLAW_TEAMS_POLL_INTERVAL", "60s");
     "leaves-the-busy-alone": "looks every twenty seconds, which a tool of the host's own does not wait for",

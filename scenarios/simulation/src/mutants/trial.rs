@@ -15,7 +15,7 @@ use crate::scenario::{Loaded, Mode, load_builtin};
 static SCENARIOS: LazyLock<Vec<Arc<Loaded>>> =
     LazyLock::new(|| load_builtin().into_iter().flatten().map(Arc::new).collect());
 
-/// What became of a mutant.
+/// The outcome of a mutant's trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
     /// Its rule found it; the finding.

@@ -1,4 +1,5 @@
-//! What the agent's tools said of what they sent, against what is there: sent once, or not at all, and the answer true.
+//! Compares the answers of the tools that send with the messages that arrived. Each is sent once or not at all, and the
+//! answer is true.
 //! It sees the wire and the other side; it must never ask the server, and never count an unanswered call as sent or unsent.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,10 +12,10 @@ const CHAT: (&str, Option<&str>) = ("send_teams_message", Some("chat_id"));
 const MAIL: (&str, Option<&str>) = ("send_email", None);
 const BOT: (&str, Option<&str>) = ("send_bot_message", Some("conversation_id"));
 
-/// How an answer says that nobody knows.
+/// The start of an answer that says that the outcome is not known.
 const UNKNOWN: &str = "may or may not";
 
-/// Where a text goes, and what it is.
+/// A text and the place to which it goes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Letter {
     tool: &'static str,
@@ -23,7 +24,7 @@ struct Letter {
 }
 
 impl Letter {
-    /// Whether that is what it became.
+    /// Whether `there` is the text that this became.
     fn is(&self, posted: &Posted) -> bool {
         let is_there = posted.tool == self.tool && posted.place == self.place && !self.text.is_empty();
         // Graph puts the quotes in front, and makes HTML of what stands behind them.
@@ -69,14 +70,14 @@ impl Posted {
     }
 }
 
-/// What the answer to a call said.
+/// The outcome that the answer to a call named.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Said {
     /// Sent, as this.
     Sent(String),
     /// Not sent.
     Not,
-    /// Perhaps.
+    /// Not known.
     Perhaps,
 }
 
@@ -84,7 +85,7 @@ enum Said {
 #[derive(Debug, Clone)]
 struct Sending {
     letter: Letter,
-    /// When it was answered and how; nothing when it never was.
+    /// The time and outcome of its answer; `None` without one.
     said: Option<(u64, Said)>,
 }
 
@@ -144,7 +145,7 @@ fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// What must hold at the end of all sessions that wrote to one world: each answer of a tool is true, and nothing is
+/// Judges all sessions that wrote to one world at their end: each answer of a tool is true, and nothing is
 /// there more often than calls may have sent it.
 pub fn judge<'a>(
     answers: impl IntoIterator<Item = &'a Answers>,
@@ -242,7 +243,7 @@ mod tests {
         assert_eq!(failures.iter().map(|failure| failure.rule.as_str()).collect::<Vec<_>>(), rules);
     }
 
-    /// A server that starts anew may be asked by an id that its dead one was asked by.
+    /// A restarted server may get a request id that its predecessor got.
     #[test]
     fn a_call_of_a_dead_server_stays_unanswered() {
         let mut both = answers(&[asks(1)]);

@@ -1,5 +1,5 @@
-//! What people wrote, against what the model was shown: nothing lost, nothing twice without a mark, in order, and
-//! the same characters by every way. `judge` has the rules.
+//! Compares the messages that people wrote with those that the model was shown: none lost, none twice without a mark,
+//! in order, and the same characters by every way. `judge` has the rules.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ mod judge;
 pub struct Written {
     /// Label in the scenario, or a number.
     pub label: String,
-    /// Handle of who wrote it.
+    /// Handle of its author.
     pub from: String,
     /// Graph's id.
     pub message_id: String,
@@ -26,25 +26,25 @@ pub struct Written {
     pub heard: Heard,
     /// Text of which the sanitised form must be exactly this, where the scenario knows it.
     pub expected_text: Option<String>,
-    /// Its place in the order is judged against messages written at least so long before; never when nothing.
+    /// Its order is judged against messages that were written at least so much earlier; `None`: its order is not judged.
     pub ordered_after_ms: Option<u64>,
 }
 
 /// Whether the model is to see a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Heard {
-    /// It is lost if it does not.
+    /// It must: else the message is lost.
     Must,
-    /// Nobody can say.
+    /// It may, because the server's state is not known.
     May,
-    /// Never, for who wrote it may not speak.
+    /// Never, because its author may not speak.
     Barred,
-    /// Never, for what it is.
+    /// Never, because of its kind.
     Never,
 }
 
 impl Heard {
-    /// Of a person who may speak or not.
+    /// By whether its author may speak.
     pub fn of(may_speak: bool) -> Self {
         if may_speak { Self::Must } else { Self::Barred }
     }
@@ -90,7 +90,7 @@ impl Ledger {
         self.changed.entry(label.to_owned()).or_default().push((at_ms, text.to_owned()));
     }
 
-    /// Notes that a person's rights have changed, and nobody knows whether the server has read what they wrote before.
+    /// Notes that a person's rights have changed. It is not known whether the server has read their earlier messages.
     pub fn unsettle(&mut self, person: &str) {
         let open = |message: &Written| message.from == person && self.showings(message).is_empty();
         let open: Vec<bool> = self.written.iter().map(open).collect();
@@ -108,7 +108,7 @@ impl Ledger {
         }
     }
 
-    /// Notes that nobody knows whether the server has taken a message.
+    /// Notes that it is not known whether the server has accepted a message.
     pub fn doubt(&mut self, label: &str) {
         let meant = self.written.iter_mut().find(|message| message.label == label);
         if let Some(message) = meant.filter(|message| message.heard == Heard::Must) {
@@ -154,19 +154,19 @@ impl Ledger {
         merge(&mut self.printed_ms, &other.printed_here_ms);
     }
 
-    /// Notes that the server woken with a message.
+    /// Notes that the server used a wake-up for a message.
     pub fn wake(&mut self, chat_id: &str, message_id: &str, at_ms: u64) {
         self.push(chat_id, message_id, at_ms);
         self.woken.insert((chat_id.to_owned(), message_id.to_owned()));
     }
 
-    /// Notes that the power was cut, or that a server died on a disk that took no writes: what had only been written, not
-    /// synced, may be forgotten.
+    /// Notes that the power was cut, or that a server ended on a disk that took no writes: bytes that were written but not
+    /// synced may be lost.
     pub fn forget_unsynced(&mut self, at_ms: u64) {
         self.forgotten_ms.push(at_ms);
     }
 
-    /// Notes that somebody deleted files of the server: what was written before comes again for good with its mark.
+    /// Notes that files of the server were deleted: earlier messages may come again at any later time, marked.
     pub fn lose(&mut self, at_ms: u64) {
         self.lost_ms.push(at_ms);
     }
@@ -252,7 +252,7 @@ impl Ledger {
         counts
     }
 
-    /// What several sessions saw that read as one consumer.
+    /// Joins the ledgers of sessions that read as one consumer.
     pub fn together<'a>(ledgers: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut all = Self::default();
         let mut seen: Vec<&Sighting> = Vec::new();
@@ -341,7 +341,7 @@ mod tests {
         ledger.judge(99).into_iter().chain(ledger.judge_lost(99)).map(|f| f.rule).collect()
     }
 
-    /// What a command printed for one session is shown before, to all that read as the same consumer, and to nobody else.
+    /// A message that a command printed for one session counts as shown for all sessions of its consumer, and for no other.
     #[test]
     fn what_a_command_printed_comes_marked_to_the_others() {
         let mut beside = Ledger::default();
@@ -357,7 +357,7 @@ mod tests {
         }
     }
 
-    /// Whose rights change may or may not be heard with what nobody has read yet, and with nothing else.
+    /// When a person's rights change, only their unread messages may be heard or not.
     #[test]
     fn only_what_is_open_is_unsettled() {
         let mut ledger = Ledger::default();
@@ -380,7 +380,7 @@ mod tests {
         assert_eq!(rules(&ledger), ["oracle.stranger"]);
     }
 
-    /// A word of somebody who is shut out stays wrong when they are let in later.
+    /// A message of a person who was denied stays wrong when they are allowed later.
     #[test]
     fn what_was_wrong_stays_wrong() {
         let mut ledger = Ledger::default();
@@ -430,7 +430,7 @@ mod tests {
         assert_eq!(judged(false), ["oracle.order"]);
     }
 
-    /// `days.random`, seed 7233: the host died with a push, and the power failed before the mark was synced.
+    /// `days.random`, seed 7233: the host was killed with a push, and the power failed before the mark was synced.
     #[test]
     fn what_was_lost_with_its_mark_comes_later_without_one() {
         let judged = |cut_ms| {

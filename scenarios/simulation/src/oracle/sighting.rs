@@ -15,11 +15,11 @@ pub struct Sighting {
     pub message_id: String,
     /// Its chat.
     pub chat_id: String,
-    /// Which version of it: empty as it was written, the stamp of an edit, or `deleted`.
+    /// Its version: empty as it was written, the stamp of an edit, or `deleted`.
     pub version: String,
     /// Its text, as the model read it.
     pub text: String,
-    /// Which part of it that is, where it is not the whole.
+    /// The part of the text that was shown; `None` for the whole.
     pub part: Part,
     /// Marked as shown before.
     pub redelivered: bool,
@@ -116,13 +116,13 @@ fn printed(at_ms: u64, carrier: &str, woke: bool, text: &str) -> Vec<Sighting> {
     found
 }
 
-/// What a model reads in a notification whose words its host escapes as XML: the output that stands in it, with each
-/// character as it was printed. Nothing where there is no such output.
+/// The output that a model reads in a notification that its host escapes as XML, with each
+/// character as it was printed; `None` where there is no such output.
 pub fn unescaped_output(text: &str) -> Option<String> {
     let (_, rest) = text.split_once("<output-tail ")?;
     let (_, rest) = rest.split_once('>')?;
     let (output, _) = rest.split_once("</output-tail>")?;
-    // What was escaped twice stays escaped once, as it was printed.
+    // Text that was escaped twice stays escaped once, as it was printed.
     Some(unescaped(output))
 }
 
@@ -155,7 +155,7 @@ pub fn sightings(at_ms: u64, carrier: &str, tool: Option<&str>, woke: bool, text
     in_value(at_ms, carrier, tool, woke, &value)
 }
 
-/// What is wrong with a text, as [`oddity`], and every message in it, as [`sightings`]: the text is read once.
+/// The [`oddity`] of a text and its [`sightings`], from one reading of the text.
 pub fn look(
     at_ms: u64,
     carrier: &str,
@@ -221,7 +221,7 @@ fn version(edited: bool, deleted: bool, edited_at: Option<&str>) -> String {
 /// Tools whose results are one JSON object with messages and nothing else.
 const MESSAGE_TOOLS: [&str; 2] = ["wait_for_inbound_message", "inbox_pull"];
 
-/// What is wrong with a result that should be messages and nothing beside them.
+/// The fault in a result that should hold messages and nothing else; `None` when there is none.
 pub fn oddity(tool: Option<&str>, text: &str) -> Option<String> {
     if !is_of_messages(tool, text) {
         return None;
@@ -258,7 +258,7 @@ fn first_object(text: &str) -> Option<Value> {
     serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>().next()?.ok()
 }
 
-/// What a `<channel …>` element says.
+/// The content of a `<channel …>` element.
 #[derive(Debug, PartialEq, Eq)]
 struct Channel {
     chat_id: String,

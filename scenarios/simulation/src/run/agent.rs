@@ -59,7 +59,7 @@ async fn act(policy: AgentPolicy, port: &SessionPort) {
         }
         AgentPolicy::Attends => {
             port.ready().await;
-            port.begin_turn("Answer whoever writes while I am away.");
+            port.begin_turn("Answer people who write while I am away.");
             attend(port).await;
         }
         AgentPolicy::Works => {
@@ -116,7 +116,7 @@ async fn attend(port: &SessionPort) -> Infallible {
             tokio::time::sleep(WORK_EVERY).await;
             port.work();
         }
-        // What came meanwhile is not left for later.
+        // Messages that came meanwhile are read in this turn.
         if news > 0 {
             continue;
         }
@@ -199,7 +199,7 @@ async fn finish_later(port: &SessionPort) -> u64 {
 async fn sleep_until_shown(port: &SessionPort, carriers: &[&str], before: usize) {
     let mut turns = finish(port).await;
     loop {
-        // In a turn that somebody else began it is shown without being woken.
+        // In a turn that another carrier began it is shown without a wake-up.
         tokio::select! {
             biased;
             () = port.woken_after(turns) => {}
@@ -230,7 +230,7 @@ async fn arm(port: &SessionPort) {
     const SHELL: [&str; 1] = ["background_shell"];
     let before = port.shown_by(&SHELL);
     if port.shell().await.outcome != "ok" {
-        // Nobody lets it, so it can only be woken by something else.
+        // The person does not approve the command, so only another carrier can wake it.
         finish(port).await;
         match idle(port).await {}
     }

@@ -1,4 +1,4 @@
-//! A pipe without a host: what the scenario writes goes in, what the server writes comes out, nothing else happens.
+//! A pipe without a host: it writes only the scenario's lines to the server, and shows the server's lines.
 
 use fake_hosts::drive::{HostEvent, HostEventKind, Order, Server};
 use fake_hosts::log::{Dir, WireEvent};
@@ -8,7 +8,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-/// Runs until the server has ended or nobody gives orders any more.
+/// Runs until the server has ended or `orders` is closed.
 pub(crate) async fn drive<S: Server>(
     mut server: S,
     mut orders: mpsc::Receiver<Order>,

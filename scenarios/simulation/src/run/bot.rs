@@ -19,12 +19,12 @@ use super::play::Play;
 use crate::oracle::{Heard, Written};
 use crate::scenario::{BotAgain, BotExpect, BotSay, BotStep};
 
-/// Where activities go, on either stage.
+/// The receiver of activities, on either stage.
 const PATH: &str = "/api/messages";
-/// How long a sender waits for somebody to listen.
+/// The time that a sender waits for a listener.
 const LISTEN_MAX: Duration = Duration::from_secs(10);
 const LISTEN_PAUSE: Duration = Duration::from_millis(50);
-/// How long a sender waits for its answer.
+/// The time that a sender waits for its answer.
 const ANSWER_MAX: Duration = Duration::from_secs(30);
 /// Requests that wait at a simulated endpoint.
 const WAITING_MAX: usize = 10_000;
@@ -40,7 +40,7 @@ impl SimPort {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Brings a request to whoever listens; `None` when nobody does, or the listener went away.
+    /// Brings a request to the listener; `None` without one, or when it went away.
     pub(crate) async fn deliver(&self, request: BotRequest) -> Option<u16> {
         let listener = self.slot().clone()?;
         let (reply, replied) = oneshot::channel();
@@ -82,7 +82,7 @@ impl Endpoint for SimPort {
                     biased;
                     Some(()) = working.next(), if !working.is_empty() => {}
                     Some((request, reply)) = asked.recv() => working.push(async move {
-                        // Whoever asked may be gone.
+                        // The sender may have given up.
                         let _ = reply.send(reception.receive(request).await);
                     }),
                 }
@@ -102,7 +102,7 @@ pub(crate) fn request(delivery: &BotDelivery) -> BotRequest {
     }
 }
 
-/// Brings an activity to a real port; `None` when nobody listens or answers.
+/// Brings an activity to a real port; `None` when no server listens or answers.
 pub(crate) async fn post(port: u16, delivery: &BotDelivery) -> Option<u16> {
     let talk = async {
         let mut stream = tokio::net::TcpStream::connect(("127.0.0.1", port)).await.ok()?;
@@ -177,7 +177,7 @@ async fn say(play: &Play<'_>, say: &BotSay) -> anyhow::Result<Result<(), Miss>> 
 fn make(play: &Play<'_>, say: &BotSay, label: &str, n: u32) -> anyhow::Result<BotDelivery> {
     let scenario = &play.cell.scenario.scenario;
     let handle = say.from.clone().or_else(|| scenario.world.people.keys().next().cloned());
-    let handle = handle.ok_or_else(|| anyhow::anyhow!("nobody is there who could write to the bot"))?;
+    let handle = handle.ok_or_else(|| anyhow::anyhow!("no person of this world can write to the bot"))?;
     let person = play.graph.with(|graph| graph.person(&handle).cloned())?;
     let name = person.display_name.clone().unwrap_or_default();
     let from = BotPerson { object_id: person.object_id, tenant_id: person.tenant_id, name };
@@ -256,9 +256,9 @@ fn judge(play: &Play<'_>, say: &BotSay, label: &str, status: Option<u16>) -> Res
             Ok(())
         }
         None if say.nobody_listens => Ok(()),
-        None => Err(Miss::new("nobody listens for the bot")),
+        None => Err(Miss::new("no session listens for the bot")),
         Some(status) if say.nobody_listens => {
-            Err(Miss::new(format!("somebody listens and answered {status}")))
+            Err(Miss::new(format!("a session listens and answered {status}")))
         }
         Some(status) if status == wanted || say.or_later && status == 503 => Ok(()),
         Some(status) => Err(Miss::new(format!("the activity was answered with {status}, not {wanted}"))),

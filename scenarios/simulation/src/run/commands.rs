@@ -23,11 +23,11 @@ use tokio::sync::oneshot;
 use super::sim_process::Process;
 use super::wake_up_target::{BesideOne, WakeUpTarget};
 
-/// Where our programs are on a simulated machine: in a folder that is on nobody's path.
+/// The folder of our programs on a simulated machine; it is on no search path.
 const SIM_WAITER: &str = "/opt/entraclaw/entraclaw-wait";
 /// The home folder there; not the usual one.
 const SIM_HOME: &str = "/srv/entraclaw";
-/// What a shell ends with that finds no program of that name.
+/// The exit code of a shell that finds no program of that name.
 const NOT_FOUND: i32 = 127;
 
 /// The wait command of a simulated machine.
@@ -56,7 +56,7 @@ fn is_wait(line: &str) -> bool {
     program.ends_with(WAIT_PROGRAM) || words.any(|word| word == "wait")
 }
 
-/// Somebody's commands, and how many hooks run.
+/// The commands of a session, and the number of running hooks.
 pub(super) struct Counted {
     pub(super) commands: Rc<dyn Commands>,
     pub(super) hooks: Rc<Cell<usize>>,
@@ -87,7 +87,7 @@ impl Commands for Counted {
     }
 }
 
-/// Counts until it is dropped, so a hook that its host gives up counts no longer.
+/// Counts a running hook until it is dropped, also when the host gives it up.
 struct RunningHook(Rc<Cell<usize>>);
 
 impl RunningHook {

@@ -1,4 +1,4 @@
-//! How a cell ended that was not played to its end.
+//! The result of a cell that was not played to its end.
 
 use reports::event::{CellFinished, Status};
 

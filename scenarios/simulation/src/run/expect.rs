@@ -58,7 +58,7 @@ fn model(expect: &ModelExpect, view: &SessionView, now_ms: u64) -> Checked {
         None => ledger.written().iter().filter(|message| message.heard == Heard::Must).collect(),
     };
     if wanted.is_empty() {
-        return Err(Miss::new("nobody has written such a message yet"));
+        return Err(Miss::new("no such message has been written yet"));
     }
     for message in wanted {
         in_time(expect, message, view, now_ms)?;
@@ -72,7 +72,7 @@ fn model(expect: &ModelExpect, view: &SessionView, now_ms: u64) -> Checked {
     Ok(())
 }
 
-/// Whether a message was shown as soon as it had to be. One that is still unread is late when its time is over.
+/// Whether a message was shown in time. An unread message is late when its time is over.
 fn in_time(expect: &ModelExpect, message: &Written, view: &SessionView, now_ms: u64) -> Checked {
     let Some(within) = expect.heard_within else { return Ok(()) };
     let due_ms = view.attention.due_ms(message.visible_ms, within.ms(), expect.at_every_tool);

@@ -16,7 +16,7 @@ const WAITED_IN_VAIN: [i32; 2] = [3, 4];
 const PAUSE: Duration = Duration::from_secs(5);
 const PAUSE_MAX: Duration = Duration::from_secs(60);
 
-/// What the extension runs for a consumer.
+/// The command that the extension runs for a consumer.
 pub(super) fn words(wait: &WaitCommand, consumer: &str) -> Vec<String> {
     vec![wait.for_consumer(consumer), "--format".to_owned(), "json".to_owned()]
 }

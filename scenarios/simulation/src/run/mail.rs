@@ -1,5 +1,5 @@
-//! Plays the steps of mail: somebody mails the agent, something happens in its mailbox.
-//! What the server makes of it is none of its business: a scenario says itself which mail must not be heard.
+//! Plays the steps of mail: a person mails the agent, or its mailbox changes.
+//! It does not judge the server: a scenario says itself which mail must not be heard.
 
 use fake_microsoft::graph::{MailSpec, ScriptError};
 
@@ -30,7 +30,7 @@ pub(super) async fn write(play: &Play<'_>, mail: &MailWrite) -> anyhow::Result<(
                 spec.html = Some(vector.input.clone());
             }
             let label = format!("{}-{}", mail.label.as_deref().unwrap_or("vector"), vector.id);
-            // What the vector says holds of a mail that has nothing but its text.
+            // The vector's expectation holds only for a mail that has nothing but its text.
             let expected = vector.expected().filter(|_| mail.message.is_none()).map(str::to_owned);
             deliver(play, mail, spec, &label, expected)?;
             if let Some(every) = every {
@@ -87,8 +87,7 @@ fn deliver(
 ) -> anyhow::Result<()> {
     let scenario = &play.cell.scenario.scenario;
     let first = || scenario.world.people.keys().next().cloned();
-    let from =
-        mail.from.clone().or_else(first).ok_or_else(|| anyhow::anyhow!("there is nobody who could mail"))?;
+    let from = mail.from.clone().or_else(first).ok_or_else(|| anyhow::anyhow!("no person here can mail"))?;
     spec.handle = Some(label.to_owned());
     let (now, at_ms) = (play.stage.now(), play.now_ms());
     let message_id = play.graph.with(|graph| graph.mail(now, &from, &spec))?;

@@ -19,7 +19,7 @@ pub(super) async fn act(play: &Play<'_>, act: &OperatorStep) -> Played {
         OperatorStep::Pair(pair) => {
             let chat = pair.chat.as_deref().unwrap_or("dm");
             let Some(code) = code_in(play, chat).await else {
-                return Ok(Err(Miss::new(format!("nobody was told a code in chat `{chat}`"))));
+                return Ok(Err(Miss::new(format!("no person was told a code in chat `{chat}`"))));
             };
             let done = play.stage.command(&["pair", &code]);
             if pair.refused.is_none() && done.is_ok() {

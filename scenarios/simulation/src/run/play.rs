@@ -44,7 +44,7 @@ pub(crate) struct GraphCall {
 /// Graph's lines of a transcript that are kept.
 const GRAPH_LINES_MAX: usize = 2_000;
 
-/// How much of a secret is looked for before all of it.
+/// The length of a secret's start that is looked for first.
 const SECRET_HEAD_BYTES: usize = 8;
 
 /// Everything about a cell while it runs.
@@ -64,7 +64,7 @@ pub(crate) struct Play<'a> {
     pub(crate) disk_fails: bool,
     /// People who may speak at this moment.
     speakers: RefCell<BTreeSet<String>>,
-    /// How many jobs are in the ledgers.
+    /// The number of jobs in the ledgers.
     jobs_noted: std::cell::Cell<usize>,
 }
 
@@ -211,14 +211,14 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// Nobody knows whether the server has read what a person wrote before now.
+    /// Notes that the server may not have read a person's earlier messages.
     pub(crate) fn unsettle(&self, person: &str) {
         for session in self.sessions.values() {
             session.view.borrow_mut().ledger.unsettle(person);
         }
     }
 
-    /// Nobody knows whether the server has taken a message.
+    /// Notes that it is not known whether the server has accepted a message.
     pub(crate) fn doubt(&self, label: &str) {
         for session in self.sessions.values() {
             session.view.borrow_mut().ledger.doubt(label);
@@ -328,7 +328,7 @@ impl<'a> Play<'a> {
             .collect()
     }
 
-    /// What holds of every cell at its end.
+    /// Judges the rules that hold for every cell at its end.
     pub(crate) fn judge(&mut self) {
         let now_ms = self.now_ms();
         // After a step that did not hold, nothing more was played, so nothing can be said of what is missing.
@@ -361,7 +361,7 @@ impl<'a> Play<'a> {
         self.failures.sort_by_key(|failure| failure.at_ms);
     }
 
-    /// What is lost to a session may have reached another one that reads as the same consumer.
+    /// A message that a session missed may have reached another one of the same consumer.
     fn judge_consumers(&mut self, now_ms: u64, all_delivered: bool) {
         let mut consumers: Vec<Vec<(&String, &Session)>> = Vec::new();
         for (name, session) in self.sessions.iter().filter(|(_, session)| session.view.borrow().starts > 0) {
@@ -415,7 +415,7 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// What a tool said of what it sent is so.
+    /// Judges whether each answer of a tool that sends is true.
     fn judge_answers(&mut self, now_ms: u64) {
         let mut posted = self.graph.with(|graph| {
             let chats = graph.messages_sent_by_agent().iter().map(|sent| {
@@ -524,7 +524,7 @@ impl<'a> Play<'a> {
     }
 }
 
-/// What is worth a line in the report's table of session facts.
+/// A line for the report's table of session facts.
 fn session_facts(view: &SessionView) -> BTreeMap<String, String> {
     let mut facts = view.facts.clone();
     facts.insert("server starts".to_owned(), view.starts.to_string());

@@ -11,7 +11,7 @@ use super::cell::{Settings, run_cell};
 use super::slow::Slow;
 use crate::plan::Cell;
 
-/// What is told while a run goes on, from any thread.
+/// Progress of a run, from any thread.
 #[derive(Debug)]
 pub enum News<'a> {
     /// A cell has ended.

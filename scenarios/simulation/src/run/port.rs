@@ -1,5 +1,5 @@
-//! A port of this machine that is kept for one cell: whoever the cell starts may listen there, nobody else gets it.
-//! It never listens itself, so a connection is refused as long as nobody of the cell does.
+//! A port of this machine that is kept for one cell: only processes of the cell may listen there.
+//! It never listens itself, so a connection is refused until a process of the cell listens.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -9,8 +9,8 @@ use tokio::net::TcpSocket;
 /// The port, kept until this is dropped.
 ///
 /// Linux lets another socket bind and listen where one is bound that does not listen, when both reuse addresses, which
-/// every listener of tokio and of the standard library does; it gives such a port to nobody who asks for any. Elsewhere a
-/// bound socket is in its own way, so there the port is only one that was free.
+/// every listener of tokio and of the standard library does. It does not give such a port to a process that asks for any
+/// port. Elsewhere a bound socket is in its own way, so there the port is only one that was free.
 #[derive(Debug)]
 pub(super) struct KeptPort {
     port: u16,
@@ -18,7 +18,7 @@ pub(super) struct KeptPort {
 }
 
 impl KeptPort {
-    /// Takes a port of loopback that nobody has.
+    /// Takes a free port of loopback.
     pub(super) fn take() -> io::Result<Self> {
         let socket = TcpSocket::new_v4()?;
         socket.set_reuseaddr(true)?;

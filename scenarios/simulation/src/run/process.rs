@@ -53,7 +53,7 @@ pub(crate) fn play(cell: &Cell, binary: &Path) -> anyhow::Result<CellFinished> {
         let machine =
             with_setup.then(|| Machine::new(cell, home.path(), binary, &environment)).transpose()?;
         match &machine {
-            // What the server needs stands in its own file, and the person's shell knows nothing of it.
+            // The server's settings are in its own file, and not in the person's shell.
             Some(machine) => environment.clone_from(machine.environment()),
             None => {
                 environment.insert("ENTRACLAW_HOME".to_owned(), own.display().to_string());
@@ -79,7 +79,7 @@ struct ProcessStage {
     environment: BTreeMap<String, String>,
     home: PathBuf,
     port: KeptPort,
-    /// Where the cell runs setup.
+    /// The folder in which the cell runs setup.
     machine: Option<Machine>,
 }
 

@@ -17,28 +17,28 @@ use crate::scenario::{
     PersonRef, Random, Scenario, ServerStep, Span, Step, Trouble, Write,
 };
 
-/// How late a message can become visible, in milliseconds.
+/// The longest time until a message becomes visible, in milliseconds.
 const LATE_MS: u64 = 30_000;
-/// How long a trouble lasts at most, in seconds.
+/// The longest duration of a trouble, in seconds.
 const TROUBLE_S_MAX: u64 = 600;
-/// How far the wall clock jumps at most, in milliseconds.
+/// The largest jump of the wall clock, in milliseconds.
 const CLOCK_STEP_MS_MAX: u64 = 300_000;
-/// How long a running server may take to notice that its policy has changed.
+/// The time within which a running server must notice that its policy has changed.
 const POLICY_NOTICED: Duration = Duration::from_secs(3);
 /// A minute, as Graph tells a throttled client.
 const RETRY_AFTER_S: u32 = 60;
 
-/// Who can write, and where.
+/// The people who can write, and their chats.
 struct Cast {
     /// The chats that the agent is in.
     chats: Vec<String>,
-    /// Who writes to a chat.
+    /// The people who write to a chat.
     writers: BTreeMap<String, String>,
     /// The people who may speak at first.
     people: Vec<String>,
-    /// Those whose mail counts; nobody when the agent has no mailbox.
+    /// People whose mail is heard; empty when the agent has no mailbox.
     mailers: Vec<String>,
-    /// Those who write to the bot; nobody when there is none.
+    /// People who write to the bot; empty without a bot.
     callers: Vec<String>,
     /// Sessions beside the main one.
     terminals: Vec<String>,
@@ -91,7 +91,7 @@ pub(crate) fn told(step: &Step) -> String {
     }
 }
 
-/// Whether a step would take back what nobody has read yet, and is not to: then nobody could say whether it was lost.
+/// Whether a step would delete a message that no model has read, so that a loss could not be told from the deletion.
 pub(crate) fn is_pointless(play: &Play<'_>, step: &Step) -> bool {
     let Step::Delete(MessageRef { message, if_read: true }) = step else { return false };
     play.with_view(None, |view| {
@@ -245,7 +245,7 @@ impl Draw<'_> {
         self.label += 1;
         let label = format!("drawn-{}", self.label);
         let writer = chat.as_ref().and_then(|chat| self.cast.writers.get(chat)).cloned();
-        // What was never heard is news when it is changed later.
+        // A message that was never heard is news when it is changed later.
         if writer.as_ref().is_none_or(|writer| !self.denied.contains(writer)) {
             self.written.push((label.clone(), writer));
         }
@@ -383,7 +383,7 @@ impl Draw<'_> {
             Trouble::Denied => {
                 if let Some(person) = self.one_of(&self.cast.people) {
                     self.denied.insert(person.clone());
-                    // What they change meanwhile would need rules of its own.
+                    // Changes in the meantime would need rules of their own.
                     self.written.retain(|(_, writer)| writer.as_ref() != Some(&person));
                     let who = PersonRef { person: person.clone(), unsettled: true };
                     let noticed = Step::Advance(Span(POLICY_NOTICED));

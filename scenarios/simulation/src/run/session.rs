@@ -46,16 +46,16 @@ pub(crate) struct Host {
     pub(crate) options: HostOptions,
     /// The consumer that it reads as; empty on a bare pipe.
     pub(crate) consumer: String,
-    /// Which session of the cell it is.
+    /// The number of the session in the cell.
     pub(crate) number: u64,
     pub(crate) make_server: Rc<dyn Fn() -> AnyServer>,
     pub(crate) commands: Rc<dyn Commands>,
     pub(crate) target: WakeUpTarget,
-    /// What its model is told to leave running in the shell.
+    /// The command that its model is told to leave running in the shell.
     pub(crate) wait: Vec<String>,
-    /// What is loaded into the session, where the host takes that.
+    /// The extension that is loaded into the session, where the host has extensions.
     pub(crate) extension: Extension,
-    /// Who stands before its wake-up, where that is a real one.
+    /// The listener in front of its wake-up, where that is a real one.
     pub(crate) attendance: Option<Attendance>,
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Extension {
 /// Stands before the wake-up for one run of the host.
 pub(crate) type Attendance = Rc<dyn Fn() -> LocalBoxFuture<'static, ()>>;
 
-/// What a host was found to be by its files, in place of what the runner knows.
+/// The host as its files describe it, in place of the runner's own settings.
 pub(crate) struct Install {
     pub(crate) options: HostOptions,
     pub(crate) make_server: Rc<dyn Fn() -> AnyServer>,
@@ -122,7 +122,7 @@ impl Session {
         }
     }
 
-    /// What is set in its host.
+    /// The carriers that are set up in its host.
     pub(crate) fn options(&self) -> &HostOptions {
         &self.host.options
     }
@@ -132,7 +132,7 @@ impl Session {
         &self.host.consumer
     }
 
-    /// What a wake-up of its host reaches.
+    /// The target of its host's wake-up.
     pub(crate) fn target(&self) -> &WakeUpTarget {
         &self.host.target
     }
@@ -220,7 +220,7 @@ impl Session {
             self.view.borrow_mut().note(
                 self.watch.now_ms(),
                 reports::event::Lane::Event,
-                "nobody is there to obey",
+                "its host is not running",
             );
         }
     }
@@ -246,13 +246,13 @@ impl Session {
         self.hooks.get() > 0
     }
 
-    /// What the agent does from now on.
+    /// Sets how the agent behaves from now on.
     pub(crate) fn set_policy(&self, policy: AgentPolicy) {
         self.policy.send_replace(policy);
     }
 }
 
-/// A panic of the server in simulation is a failure of the cell, not a dead host.
+/// A panic of the server in simulation is a failure of the cell, and not an ended host.
 fn tell_panic<T>(ended: Result<T, Box<dyn Any + Send>>, view: &Rc<RefCell<SessionView>>, watch: Stopwatch) {
     if let Err(panic) = ended {
         let said = panic_text(&*panic);

@@ -1,4 +1,4 @@
-//! What an agent can do with its session, and what it learns of it.
+//! The actions that an agent has in its session, and the facts that it learns of it.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -17,7 +17,7 @@ pub(super) fn start_shell(wait: &[String], label: String) -> Action {
     Action::StartShell { arguments: wait.to_vec(), description, label }
 }
 
-/// What an agent can do with its session.
+/// An agent's access to its session.
 pub(crate) struct SessionPort {
     pub(super) view: Rc<RefCell<SessionView>>,
     pub(super) orders: mpsc::Sender<Order>,
@@ -31,7 +31,7 @@ pub(crate) struct SessionPort {
 }
 
 impl SessionPort {
-    /// Which of the cell's sessions it is; the main one is 1.
+    /// The number of the session in the cell; the main one is 1.
     pub(crate) fn number(&self) -> u64 {
         self.number
     }
@@ -46,7 +46,7 @@ impl SessionPort {
         self.orders.closed().await;
     }
 
-    /// How many turns have begun, or gone on, by themselves so far.
+    /// The number of turns that have begun or gone on without a user so far.
     pub(crate) fn turns_by_itself(&self) -> u64 {
         self.view.borrow().turns_by_itself
     }
@@ -93,7 +93,7 @@ impl SessionPort {
         self.has_shell
     }
 
-    /// What the host shows of a background shell that ended.
+    /// The text that the host shows for a background shell that ended.
     pub(crate) fn shell_shown(&self) -> ShellShown {
         self.shell_shown
     }

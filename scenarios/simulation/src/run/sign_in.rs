@@ -1,4 +1,4 @@
-//! What the server is given to sign in with: settings, and what `entraclaw login` would have left in the key store.
+//! The server's means to sign in: settings, and the secrets that `entraclaw login` would have put in the key store.
 //! It must never give a token that the scenario's way of signing in would not have.
 
 use std::collections::BTreeMap;

@@ -2,7 +2,7 @@
 
 use entraclaw_seams::storage::memory::MemoryStorage;
 
-/// When the future is dropped, its process is dead to the disk: locks are free, late writes fail.
+/// When the future is dropped, its process has ended for the disk: locks are free, late writes fail.
 pub(super) struct Process(MemoryStorage);
 
 impl Process {

@@ -9,7 +9,7 @@ const SLOW: Duration = Duration::from_secs(60);
 /// Real time between two looks.
 const LOOK: Duration = Duration::from_secs(5);
 
-/// What is playing now, by worker.
+/// The cell that each worker plays.
 #[derive(Debug)]
 pub(super) struct Slow {
     state: Mutex<State>,

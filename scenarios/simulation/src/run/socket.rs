@@ -10,7 +10,7 @@ use crate::scenario::{Inbound, PeerStep, Replacement};
 /// Texts that wait for the person, or for a dialog to close, at most.
 const WAITING_MAX: usize = 100;
 
-/// How much comes through.
+/// The setting for incoming messages.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SocketLimits {
     /// Texts at once; none where nothing limits them.
@@ -19,7 +19,7 @@ pub(crate) struct SocketLimits {
     refill_ms: i64,
     /// A text that is the same as the one before within this time is dropped.
     same_ms: i64,
-    /// What is held is dropped after so long; none where it is kept.
+    /// Time after which held messages are dropped; `None`: they are kept.
     held_ms: Option<i64>,
     /// Longest line, in characters; none where nothing limits it.
     chars_max: Option<u64>,
@@ -48,10 +48,10 @@ impl SocketLimits {
 pub(crate) struct InboxSocketState {
     limits: SocketLimits,
     inbound: Inbound,
-    /// What the person's setting holds, and since when.
+    /// Messages that the person's setting holds, and since when.
     held: VecDeque<(String, i64)>,
     has_dialog: bool,
-    /// What waits for a dialog to close.
+    /// Messages that wait for a dialog to close.
     waiting: VecDeque<String>,
     is_gone: bool,
     replaced: Option<Replacement>,
@@ -72,7 +72,7 @@ impl InboxSocketState {
         *self = Self { inbound: self.inbound, ..Self::new(self.limits) };
     }
 
-    /// What keeps a writer that looks from its path.
+    /// The reason why a writer that checks the path does not use it.
     pub(crate) fn in_the_way(&self) -> Option<&'static str> {
         match self.replaced {
             _ if self.is_gone => Some("there is no such file"),

@@ -7,7 +7,7 @@ use crate::scenario::Mode;
 /// In process mode waits of the scenario and the poll interval are this many times shorter.
 pub(crate) const PROCESS_SPEED: u32 = 20;
 
-/// How long a step's wait is on this stage.
+/// The length of a step's wait on this stage.
 pub(crate) fn scaled(mode: Mode, wait: Duration) -> Duration {
     match mode {
         Mode::Sim => wait,

@@ -1,4 +1,4 @@
-//! Where a cell is played: how a server process starts, dies, and what its disk shows.
+//! The stage of a cell: how a server process starts and ends, and what its disk holds.
 
 use std::rc::Rc;
 
@@ -13,7 +13,7 @@ use super::wake_up_target::WakeUpTarget;
 use super::work::SimJobs;
 use crate::scenario::DiskStep;
 
-/// What differs between simulation and real processes.
+/// The differences between simulation and real processes.
 pub(crate) trait Stage {
     /// The server of a session, with this `--consumer`; it starts as often as its host asks, and
     /// wake-ups at the target of that host.
@@ -36,7 +36,7 @@ pub(crate) trait Stage {
     fn step_clock(&self, by_ms: i64) -> anyhow::Result<()>;
     /// Makes the disk misbehave.
     fn disk(&self, step: &DiskStep) -> anyhow::Result<()>;
-    /// Brings an activity to the bot endpoint; the status, or `None` when nobody answers there.
+    /// Brings an activity to the bot endpoint; the status, or `None` without an answer.
     fn deliver<'a>(&'a self, activity: &'a BotDelivery) -> LocalBoxFuture<'a, Option<u16>>;
     /// The jobs of the machine; none where no scenario begins any.
     fn jobs(&self) -> Option<&SimJobs> {
@@ -46,6 +46,6 @@ pub(crate) trait Stage {
     fn machine(&self) -> Option<&Machine> {
         None
     }
-    /// What is on the calendar now.
+    /// The date of the stage's clock.
     fn now(&self) -> jiff::Timestamp;
 }

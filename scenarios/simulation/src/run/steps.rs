@@ -31,7 +31,7 @@ const SETTLE: Duration = Duration::from_millis(1);
 const HOOKS_MAX: Duration = Duration::from_secs(10);
 /// Longest that a step waits for a dialog of the host.
 const DIALOG_MAX: Duration = Duration::from_secs(10);
-/// What a model reads of a message that was taken back.
+/// The text that a model reads for a deleted message.
 const TAKEN_BACK: &str = "(this message was deleted by its author)";
 
 /// Plays every step.
@@ -128,7 +128,7 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
         Step::Host(step) => return host(play, step).await,
         Step::Server(ServerStep::Crash(name)) => {
             order(play, Some(name), Order::Signal(Signal::Kill)).await?;
-            // What it had shown from memory was on no disk, nor were its marks.
+            // Messages that it had shown from memory were on no disk, nor were their marks.
             if play.disk_fails {
                 forget_marks(play);
             }
@@ -152,7 +152,7 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
         Step::Disk(step) => {
             play.stage.disk(step)?;
             if matches!(step, DiskStep::Delete(_) | DiskStep::Damage(_)) {
-                // Whether anybody was shown what was in these files is not known any more, so all of it may come again.
+                // The marks of these files are lost, so all of their messages may come again.
                 let at_ms = play.now_ms();
                 for session in play.sessions.values() {
                     session.view.borrow_mut().ledger.lose(at_ms);
@@ -444,7 +444,7 @@ fn post(
         .from
         .clone()
         .or_else(|| members.first().cloned())
-        .ok_or_else(|| anyhow::anyhow!("chat `{chat}` has nobody who could write"))?;
+        .ok_or_else(|| anyhow::anyhow!("chat `{chat}` has no person who could write"))?;
     let is_event = message.event.is_some() || message.message_type.is_some();
     let visible_after_ms = message.visible_after_ms;
     message.handle = Some(label.to_owned());

@@ -1,4 +1,4 @@
-//! What has been seen of one host session so far: its wire, its model's view, its calls. It decides nothing.
+//! The record of one host session: its wire, its model's view, its calls. It decides nothing.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +16,7 @@ const TRANSCRIPT_LINES_MAX: usize = 4_000;
 /// The wire rule that some hosts break in their own way.
 const UNDECLARED: &str = "undeclared-capability";
 
-/// Where hooks answer in words.
+/// The key under which hooks answer in words.
 const HOOK_WORDS: [&str; 3] = ["/reason", "/additionalContext", "/hookSpecificOutput/additionalContext"];
 
 /// The carriers that show no ids.
@@ -42,7 +42,7 @@ pub(crate) struct CallView {
     pub(crate) end: Option<CallEnd>,
 }
 
-/// How a call ended, as its model saw it.
+/// The end of a call, as its model saw it.
 #[derive(Debug, Clone)]
 pub(crate) struct CallEnd {
     pub(crate) at_ms: u64,
@@ -74,7 +74,7 @@ pub(crate) struct SessionView {
     pub(crate) in_turn: bool,
     /// Tools about which dialogs of the host are open, the oldest first.
     pub(crate) dialogs: Vec<String>,
-    /// Turns that began, or went on, with nobody at the keyboard.
+    /// Turns that began, or went on, without a user.
     pub(crate) turns_by_itself: u64,
     /// When its model could have been told something.
     pub(crate) attention: Attention,
@@ -90,7 +90,7 @@ pub(crate) struct SessionView {
     busy: BTreeSet<String>,
     /// By chat and message: what brought it first, or woke the model that then read it.
     reached_by: BTreeMap<(String, String), String>,
-    /// What began the turn that runs, where that was not a person.
+    /// The carrier that began the running turn; `None` for a person.
     woken_by: Option<String>,
     texts: BTreeMap<String, (String, bool)>,
     /// What was read so far of texts that come in parts, by chat and message.
@@ -145,7 +145,7 @@ impl SessionView {
         self.answers.connect();
     }
 
-    /// Something happened to the server's process. One that ends although nobody asked it to has failed, whatever the
+    /// Something happened to the server's process. One that ends without being asked to has failed, whatever the
     /// host makes of it.
     pub(crate) fn process(&mut self, at_ms: u64, event: &str) {
         if event.starts_with("server process started") {
@@ -273,7 +273,7 @@ impl SessionView {
         }
     }
 
-    /// What came by the wake-up shows no ids, so it is known by its text.
+    /// Texts of the wake-up have no ids, so their messages are found by text.
     fn by_wake_up(&mut self, line: &ModelLine) {
         // The host's own words may stand before it.
         let ours = line.text.lines().find(|line| line.contains("[Entraclaw] ") && !line.starts_with("> "));
@@ -283,7 +283,7 @@ impl SessionView {
                 self.fail(
                     "oracle.unreadable",
                     line.at_ms,
-                    "nobody wrote what came by the wake-up".to_owned(),
+                    "no person wrote the text that came by the wake-up".to_owned(),
                     Some(&body),
                 );
                 continue;
@@ -322,7 +322,7 @@ impl SessionView {
         let is_wake_up = [WAKE_UP, WAKING_HOOK].contains(&line.carrier.as_str());
         let quotes = is_wake_up && !quoted(&line.text).is_empty();
         if line.carrier == "background_shell" || (is_wake_up && !quotes) {
-            // Where it is only told of, what the command took is shown later, with a mark.
+            // Where the message is only announced, it is shown later, with a mark.
             self.ledger.disturb(line.at_ms);
         }
         if line.woke {

@@ -1,4 +1,4 @@
-//! What a wake-up of a fake host reaches. It answers as the host's own wake-up does, and
+//! The target of a fake host's wake-up. It answers as the host's own wake-up does, and
 //! never looks at what a text says.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,9 +20,9 @@ use super::peer::{Limits, PeerInbox};
 use super::socket::{InboxSocketState, SocketLimits};
 use crate::scenario::PeerStep;
 
-/// What opencode's port names the one session of a fake host.
+/// The id of the fake host's one session at opencode's port.
 const SESSION: &str = "ses_1";
-/// Where a fake host's inbox socket is, and what opens it.
+/// The path of a fake host's inbox socket, and its token.
 const SOCKET: &str = "/tmp/cc-socks/1.sock";
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
 /// The target of one session; quiet while its host does not run or its wake-up is not open.
@@ -60,7 +60,7 @@ impl Drop for BesideOne {
 }
 
 impl WakeUpTarget {
-    /// A target that rings nowhere yet.
+    /// A target that has no host yet.
     pub(crate) fn new(kind: WakeUpKind, limits: Limits, socket: SocketLimits, session: u64) -> Self {
         let peer = Arc::new(Mutex::new(PeerInbox::new(limits)));
         Self {
@@ -116,7 +116,7 @@ impl WakeUpTarget {
         format!("{}-{}", host.session, host.runs)
     }
 
-    /// How many do.
+    /// The number of waiting messages.
     pub(super) fn beside(&self) -> usize {
         self.beside.load(Ordering::Relaxed)
     }
@@ -127,7 +127,7 @@ impl WakeUpTarget {
         (self.kind == WakeUpKind::InboxSocket).then(inbox)
     }
 
-    /// From now on it rings at this host, or nowhere.
+    /// Sets the host that it wakes; `None` for no host.
     pub(crate) fn hang(&self, orders: Option<mpsc::Sender<Order>>) {
         *self.rings.lock().unwrap_or_else(PoisonError::into_inner) = orders;
         self.inbox().begin();
@@ -169,7 +169,7 @@ impl WakeUpTarget {
         rings.as_ref().is_some_and(|orders| orders.try_send(order).is_ok())
     }
 
-    /// What the host answers to a wake-up.
+    /// The host's answer to a wake-up.
     pub(super) fn answer(&self, request: &WakeUpRequest, now_ms: i64) -> Result<WakeUpAnswer, WakeUpError> {
         match request {
             WakeUpRequest::Run { program, arguments } if self.kind == WakeUpKind::QueueCommand => {
@@ -252,7 +252,7 @@ impl WakeUpTarget {
             }
             WakeUpRequest::Peer { id, text } => {
                 if !self.has_peer() {
-                    let (path, reason) = ("the session's inbox".to_owned(), "nobody listens".to_owned());
+                    let (path, reason) = ("the session's inbox".to_owned(), "no session listens".to_owned());
                     return Err(WakeUpError::Peer { path, reason });
                 }
                 self.inbox().admit(id, text, now_ms, &|text| self.ring(text));

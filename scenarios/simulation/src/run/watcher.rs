@@ -79,7 +79,7 @@ fn take(event: HostEvent, began_ms: u64, view: &mut SessionView) {
         HostEventKind::WokenWith(text) => view.woken(at_ms, &text),
         HostEventKind::Printed(text) => view.printed(at_ms, &text),
         HostEventKind::Note(text) => {
-            // What it held may come again.
+            // Messages that it held may come again.
             if text.starts_with("dropped an answer") {
                 view.ledger.disturb(at_ms);
             }

@@ -28,7 +28,7 @@ use tokio::time::{Instant, sleep};
 use super::sim_process::Process;
 use crate::scenario::WORK_TOOL;
 
-/// How long before the host's limit the call is answered.
+/// The time before the host's limit at which the call is answered.
 const MARGIN: Duration = Duration::from_secs(2);
 /// Between two looks of a job whether it is to stop. A thousand of them look for hours.
 const CANCEL_LOOK: Duration = Duration::from_secs(1);
@@ -42,9 +42,9 @@ pub(crate) struct SimJob {
     pub(crate) label: String,
     /// Its id.
     pub(crate) id: String,
-    /// Who asked.
+    /// The consumer that asked.
     pub(crate) consumer: String,
-    /// How long it is to take, in milliseconds.
+    /// Its duration, in milliseconds.
     pub(crate) takes_ms: u64,
     /// When it began.
     pub(crate) began: Instant,
@@ -100,7 +100,7 @@ impl SimJobs {
         }
     }
 
-    /// What begins jobs for one server process.
+    /// The starter of jobs for one server process.
     fn works(&self, storage: Arc<dyn Storage>, seed: u64) -> Works {
         Works::new(WorksParts {
             storage,
@@ -150,7 +150,7 @@ impl Processes for SimJobs {
         let (jobs, name) = (self.clone(), id.clone());
         let running = tokio::task::spawn_local(async move {
             let _alive = on_disk;
-            // What could not be run is lost, and the server says so.
+            // A job that could not be run is lost, and the server says so.
             let _ = run(&id, parts, pending()).await;
             jobs.0.processes.end(&process);
             locked(&jobs.0.running).remove(&id);

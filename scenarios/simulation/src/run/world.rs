@@ -25,11 +25,11 @@ const MAIL_POLL_INTERVAL_MS: u32 = 60_000;
 /// Graph as it is when the cell begins.
 pub(crate) struct World {
     pub(crate) graph: SharedGraph,
-    /// Where the agent signs in.
+    /// The Entra where the agent signs in.
     pub(crate) entra: SharedEntra,
     /// The bot's channel.
     pub(crate) bot: SharedBot,
-    /// What `entraclaw login` would have left behind.
+    /// The secrets that `entraclaw login` would have stored.
     pub(crate) keys: MemoryKeyStore,
     /// The server's configuration as environment variables.
     pub(crate) environment: BTreeMap<String, String>,
@@ -42,7 +42,7 @@ pub(crate) fn epoch(seed: u64) -> Timestamp {
     base.checked_add(jiff::SignedDuration::from_millis(shift_ms)).unwrap_or(base)
 }
 
-/// What the server's own clock shows then.
+/// The time of the server's own clock at that moment.
 pub(crate) fn server_epoch(cell: &Cell) -> Timestamp {
     let ahead = jiff::SignedDuration::from_millis(cell.scenario.scenario.server_clock_ahead_ms);
     let epoch = epoch(cell.seed);

@@ -1,4 +1,4 @@
-//! What is answered to whoever was let in: the page, its state, and what a form did.
+//! The answers to requests with the token: the page, its state, and the outcome of a form.
 //! It must never do anything on a GET but show.
 
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use super::state::State;
 use super::world::{Deed, FIRST};
 use super::{Control, Drive, page};
 
-/// How long a request for a newer state waits for one.
+/// The time that a request waits for a newer state.
 const NEWS_WAIT: Duration = Duration::from_secs(2);
 
 /// An HTTP answer.
@@ -107,7 +107,7 @@ fn done(control: &Rc<Control>, outcome: Result<String, String>) -> Answer {
     }
 }
 
-/// What a request that was not let in is told.
+/// The answer to a refused request.
 pub(super) fn refused(refusal: &Refusal) -> Answer {
     plain(refusal.status, refusal.why)
 }

@@ -1,5 +1,5 @@
 //! A session in which the person plays the model: the real server on pipes, each line on the wire shown.
-//! It must never start anything but the server, nor send a line that nobody asked for, save `initialized`.
+//! It must never start another program than the server, nor send a line without an order, save `initialized`.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -25,10 +25,10 @@ const NEWS_MAX: usize = 1_000;
 const LINE_BYTES_MAX: u64 = 4 * 1024 * 1024;
 /// Orders that wait.
 const ORDERS_MAX: usize = 64;
-/// What of stderr is shown when the server ended, in characters.
+/// The part of stderr that is shown when the server has ended, in characters.
 const STDERR_CHARS_MAX: usize = 600;
 
-/// What the person wants done.
+/// An order of the person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Order {
     /// Starts the server, when it does not run.
@@ -175,7 +175,7 @@ impl Pilot {
                 return;
             }
         }
-        // The page is gone, so nobody can order anything.
+        // The page is gone, so no order can come.
         std::future::pending::<()>().await;
     }
 }
@@ -322,7 +322,7 @@ fn title(message: &Value) -> String {
     words.chars().take(WORD_CHARS_MAX).collect()
 }
 
-/// What a tool's result says to the model.
+/// The text of a tool's result for the model.
 fn said(message: &Value) -> Option<String> {
     let content = message.pointer("/result/content")?.as_array()?;
     let texts: Vec<String> = content

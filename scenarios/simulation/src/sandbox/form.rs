@@ -18,7 +18,7 @@ pub(super) const SAMPLES: &[(&str, &str)] = &[
     ("a forged reminder", "i21"),
     ("a nested script", "v024"),
     ("text that a reader can't see", "v036"),
-    ("letters that nobody can see", "i01"),
+    ("invisible letters", "i01"),
     ("a reversed file name", "i07"),
     ("terminal sequences", "i10"),
     ("a link that lies", "i25"),
@@ -50,7 +50,7 @@ impl Form {
         }
     }
 
-    /// What `say` asks for.
+    /// The action of a `say` form.
     pub(super) fn say(&self) -> Result<Deed, String> {
         let place = self.needed("place")?;
         let mut html = self.field("html") == "on";
@@ -67,7 +67,7 @@ impl Form {
         Ok(Deed::Say { place, from: self.needed("from")?, subject, text, html, mention })
     }
 
-    /// What `change` asks for: another text, or none at all.
+    /// The action of a `change` form: another text, or none at all.
     pub(super) fn change(&self) -> Result<Deed, String> {
         let (place, message) = (self.needed("place")?, self.needed("message")?);
         match self.field("do") {
@@ -77,7 +77,7 @@ impl Form {
         }
     }
 
-    /// What `drive` asks for.
+    /// The order of a `drive` form.
     pub(super) fn order(&self) -> Result<Order, String> {
         match self.field("do") {
             "start" => Ok(Order::Start),

@@ -1,9 +1,10 @@
-//! Who may ask the sandbox: only a page that knows its token, at an address of this machine, from the same origin.
+//! Decides which requests the sandbox answers: only those of a page that knows its token, at an address of this
+//! machine, from the same origin.
 //! It must never look at a body, and never say which part of a token was wrong.
 
 use subtle::ConstantTimeEq as _;
 
-/// What is known of a request before its body is read.
+/// The facts about a request before its body is read.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked<'a> {
     /// The verb in capitals.
@@ -21,7 +22,7 @@ pub(crate) struct Asked<'a> {
 pub(crate) struct Refusal {
     /// HTTP status.
     pub(crate) status: u16,
-    /// What is wrong and how to mend it.
+    /// The fault and how to mend it.
     pub(crate) why: &'static str,
 }
 
@@ -42,7 +43,7 @@ impl Guard {
         format!("http://{}/{}/", self.authorities[0], self.token)
     }
 
-    /// What is asked for below the token, or why it is refused.
+    /// The path below the token, or the reason why the request is refused.
     ///
     /// The token stands in the path, and not in a cookie, because browsers send a cookie of one port to every other
     /// port of the same machine.
@@ -70,7 +71,7 @@ impl Guard {
     }
 }
 
-/// A token that nobody can guess: 256 bits in the alphabet of addresses.
+/// A token that can't be guessed: 256 bits in the alphabet of addresses.
 pub(crate) fn token() -> anyhow::Result<String> {
     use base64::Engine as _;
     use ring::rand::SecureRandom as _;

@@ -50,12 +50,12 @@ impl Home {
         Ok(Self { path, temporary: None })
     }
 
-    /// Where it is.
+    /// Its path.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether it goes when the sandbox ends.
+    /// Whether it is deleted when the sandbox ends.
     pub(crate) fn is_temporary(&self) -> bool {
         self.temporary.is_some()
     }
@@ -143,7 +143,7 @@ fn read(path: &Path) -> Option<String> {
     std::fs::read_to_string(path).ok()
 }
 
-/// Replaces a file with one that nobody else can read.
+/// Replaces a file with one that only its owner can read.
 pub(super) fn write(path: &Path, text: &str) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     // A temporary file has mode 0600, and a reader sees the old text or the new one.

@@ -21,15 +21,15 @@ use crate::accept::accept;
 
 /// Connections at once; further ones wait in the system's queue.
 const CONNECTIONS_MAX: usize = 64;
-/// How long a client may take for its request line and headers.
+/// The time limit for a request line and headers.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(5);
-/// How long one connection may take in all; each carries one request.
+/// The time limit for a connection; each carries one request.
 const CONNECTION_TIME_MAX: Duration = Duration::from_secs(20);
 /// Room for request line and headers, in bytes.
 const HEAD_BYTES_MAX: usize = 32 * 1024;
 /// Largest body that is taken.
 pub(super) const BODY_BYTES_MAX: usize = 128 * 1024;
-/// What of a larger body is read and thrown away, so that its sender hears the answer before the connection ends.
+/// The part of a larger body that is read and thrown away, so that its sender gets the answer.
 const DISCARDED_BYTES_MAX: usize = 1024 * 1024;
 
 /// Serves the page until it is dropped.

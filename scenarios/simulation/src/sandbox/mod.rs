@@ -1,5 +1,5 @@
 //! The sandbox of `simulation play`: a fake Graph that people write to on a local page, while a real host's server reads it.
-//! It must never listen beyond this machine, answer without the token, or let a text that somebody wrote become markup.
+//! It must never listen beyond this machine, answer without the token, or let a text that a person wrote become markup.
 
 mod answer;
 mod drive;
@@ -37,15 +37,15 @@ pub(crate) struct Control {
     pub(crate) world: RefCell<World>,
     /// The session that the person drives by hand, with `--drive`.
     pub(crate) drive: Option<Drive>,
-    /// How hosts are set up against it.
+    /// The setup of hosts for this sandbox.
     pub(crate) setup: Setup,
-    /// Who may ask.
+    /// The check of each request.
     pub(crate) guard: Guard,
-    /// What time it is.
+    /// The sandbox's clock.
     pub(crate) clock: fn() -> jiff::Timestamp,
     /// Counts what a page would show differently.
     pub(crate) version: watch::Sender<u64>,
-    /// What the terminal is told.
+    /// The news for the terminal.
     pub(crate) tell: fn(&News),
 }
 

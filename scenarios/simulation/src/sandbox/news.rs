@@ -1,4 +1,4 @@
-//! What happened in the sandbox, as one line each for the terminal.
+//! Events of the sandbox, one line each for the terminal.
 //! It must never hold a token, and no text in it may drive a terminal.
 
 use std::fmt;
@@ -13,31 +13,31 @@ const TEXT_CHARS_MAX: usize = 80;
 pub(crate) enum News {
     /// A person did something on the page.
     Person {
-        /// Who.
+        /// The author.
         who: String,
-        /// What, as a verb with its place: `writes in Group`.
+        /// The action, as a verb with its place: `writes in Group`.
         does: String,
-        /// What was written; empty when nothing was.
+        /// The text; empty when there is none.
         text: String,
     },
     /// A server asks for the first time, or again after a pause.
     Polls,
-    /// Nobody has asked for a while.
+    /// No server has asked for a while.
     Silent,
-    /// Somebody asks with a token that is not the sandbox's.
+    /// A server asks with a token that is not the sandbox's.
     Refused,
     /// The server has read a message.
     Read {
         /// Whose.
         who: String,
-        /// Where.
+        /// The place.
         place: String,
     },
     /// The agent wrote.
     Agent {
-        /// What, as a verb with its place.
+        /// The action, as a verb with its place.
         does: String,
-        /// What was written.
+        /// The text.
         text: String,
     },
 }

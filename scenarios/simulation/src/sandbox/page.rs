@@ -93,7 +93,7 @@ impl Page<'_> {
 }
 
 impl Item {
-    /// How far a person's message has come.
+    /// The progress of a person's message.
     fn marks(&self) -> &'static str {
         match (self.by_agent, self.reached_session, self.read_by_server) {
             (true, ..) => "",

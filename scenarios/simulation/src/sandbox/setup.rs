@@ -1,4 +1,4 @@
-//! How hosts are set up against the sandbox: the variables, and one line a host.
+//! The setup of hosts for the sandbox: the variables, and one line a host.
 //! It must never name the page's token; the access token opens nothing but the fake Graph.
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use serde_json::json;
 /// The server's name in a host, beside one that may be there for a real tenant.
 const NAME: &str = "entraclaw-play";
 
-/// What a host needs to know.
+/// The values that a host needs.
 pub(crate) struct Setup {
     program: String,
     environment: BTreeMap<String, String>,
@@ -63,7 +63,7 @@ impl Setup {
         ]
     }
 
-    /// How the hosts forget it again.
+    /// The commands that remove it from the hosts.
     pub(crate) fn removal() -> String {
         let commands = [
             ("claude", "mcp remove"),

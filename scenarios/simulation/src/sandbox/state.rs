@@ -1,4 +1,4 @@
-//! What the page shows, as data; the same object is served as JSON for scripts and tests.
+//! The content of the page, as data; the same object is served as JSON for scripts and tests.
 //! It must never hold a token.
 
 use serde::Serialize;
@@ -19,23 +19,23 @@ pub(crate) struct State {
 /// Whether a server asks for messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Polling {
-    /// How it stands.
+    /// The state of the connection.
     pub(crate) is: PollingIs,
-    /// How long ago it last asked, in milliseconds.
+    /// Milliseconds since it last asked.
     pub(crate) ago_ms: Option<u64>,
 }
 
-/// How it stands with the server that should ask.
+/// The state of the server that should ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum PollingIs {
-    /// Nobody has asked yet.
+    /// No server has asked yet.
     Never,
-    /// Somebody asks all the time.
+    /// A server asks all the time.
     Now,
-    /// Somebody asked, and does not any more.
+    /// A server asked before, and has stopped.
     Stopped,
-    /// Somebody asks with a wrong token.
+    /// A server asks with a wrong token.
     Refused,
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Place {
     pub(crate) handle: String,
     /// Its name for people.
     pub(crate) title: String,
-    /// What to know about it.
+    /// A note about it.
     pub(crate) about: String,
     /// Graph's id of the chat; null for the mailbox.
     pub(crate) chat_id: Option<String>,
@@ -54,9 +54,9 @@ pub(crate) struct Place {
     pub(crate) group: bool,
     /// It is the mailbox.
     pub(crate) mail: bool,
-    /// Who can write there: handle and name.
+    /// The people who can write there: handle and name.
     pub(crate) people: Vec<(String, String)>,
-    /// How many messages there are.
+    /// The number of messages.
     pub(crate) count: usize,
     /// Older messages that are not listed.
     pub(crate) left_out: usize,
@@ -69,7 +69,7 @@ pub(crate) struct Place {
 pub(crate) struct Item {
     /// Graph's id.
     pub(crate) id: String,
-    /// Who wrote it.
+    /// Its author.
     pub(crate) name: String,
     /// The agent wrote it.
     pub(crate) by_agent: bool,
@@ -102,7 +102,7 @@ pub(crate) struct Item {
 pub(crate) struct Session {
     /// The server runs.
     pub(crate) running: bool,
-    /// How it stands, for people.
+    /// Its progress, in words.
     pub(crate) status: String,
     /// Older lines that are not listed.
     pub(crate) left_out: usize,
@@ -117,9 +117,9 @@ pub(crate) struct Line {
     pub(crate) number: u64,
     /// The host, which is the person, wrote it.
     pub(crate) by_host: bool,
-    /// What it is in a few words.
+    /// A summary in a few words.
     pub(crate) title: String,
-    /// What a tool's result says to the model; null for any other line.
+    /// The text of a tool's result for the model; null for any other line.
     pub(crate) says: Option<String>,
     /// The line, cut, laid out when it is JSON.
     pub(crate) text: String,

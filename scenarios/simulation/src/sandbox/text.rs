@@ -34,7 +34,7 @@ pub(super) fn readable_html(html: &str) -> String {
     unescaped(&sanitize(html, Markup::Html, &Context::default(), &Limits::default()).text)
 }
 
-/// What was sent, cut, with every character that can't be seen as its code point.
+/// The text that was sent, cut, with every invisible character as its code point.
 pub(super) fn source(text: &str) -> String {
     let mut shown = String::new();
     let mut characters = text.chars();
@@ -52,7 +52,7 @@ pub(super) fn source(text: &str) -> String {
     }
 }
 
-/// Whether a character shows itself and moves nothing else.
+/// Whether a character is visible and does not move other characters.
 fn is_plain(character: char) -> bool {
     let hidden = matches!(u32::from(character),
         0x00ad | 0x034f | 0x061c | 0x115f | 0x1160 | 0x17b4 | 0x17b5 | 0x180b..=0x180f | 0x200b..=0x200f

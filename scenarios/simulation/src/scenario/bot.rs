@@ -1,4 +1,4 @@
-//! What a scenario can do with the bot's channel, and demand of it.
+//! Steps and demands about the bot's channel.
 
 use fake_microsoft::bot::{BotEvent, BotFault, Forgery};
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use super::expect::{About, Expectation, cannot_fail};
 /// Begins the name of a conversation with the bot where a chat could stand too.
 pub const BOT_CONVERSATION: &str = "$conversation:";
 
-/// What happens at the bot's channel.
+/// An event at the bot's channel.
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BotStep {
@@ -27,7 +27,7 @@ pub enum BotStep {
 #[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BotSay {
-    /// What happened; a message when left out.
+    /// The kind of event; a message when left out.
     pub event: BotEvent,
     /// Person handle; the first of the world when left out.
     pub from: Option<String>,
@@ -37,14 +37,14 @@ pub struct BotSay {
     pub mention: bool,
     /// Plain text. `{n}` is the number of the message when `count` is more than 1.
     pub text: String,
-    /// Words of somebody else that it quotes.
+    /// Words of another sender that it quotes.
     pub quote: Option<String>,
     /// Name to refer to it by; with `count`, the first is `NAME-1`.
     #[serde(rename = "as")]
     pub label: Option<String>,
     /// The message that is changed or taken back.
     pub message: Option<String>,
-    /// What is wrong with it; such a message must never reach the model.
+    /// The fault in it; such a message must never reach the model.
     pub forged: Option<Forgery>,
     /// The bot must not tell the model about it, though nothing is wrong with it.
     pub unheard: bool,
@@ -60,7 +60,7 @@ pub struct BotSay {
     pub or_later: bool,
     /// Any answer will do, and none; a message that was not answered with 200 may be lost.
     pub any_status: bool,
-    /// Nobody listens there.
+    /// The server must not listen there.
     pub nobody_listens: bool,
 }
 
@@ -75,7 +75,7 @@ pub struct BotAgain {
     pub status: Option<u16>,
 }
 
-/// What the bot's channel has seen.
+/// A demand about what the bot's channel has received.
 #[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct BotExpect {

@@ -1,4 +1,4 @@
-//! What a step can demand. Each demand is checked at once and again at every event until `within` has passed.
+//! The demands that a step can make. Each demand is checked at once and again at every event until `within` has passed.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -9,9 +9,9 @@ use super::{BotExpect, SetupExpect, Span};
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Expect {
-    /// What the model was shown.
+    /// The model was shown this.
     Model(ModelExpect),
-    /// How a call ended.
+    /// A call ended so.
     Result(ResultExpect),
     /// Lines on the wire.
     Wire(WireExpect),
@@ -23,7 +23,7 @@ pub enum Expect {
     Entra(EntraExpect),
     /// Messages the agent wrote to a chat.
     Sent(SentExpect),
-    /// What the bot's channel has seen.
+    /// The bot's channel received this.
     Bot(BotExpect),
     /// Mails the agent sent.
     SentMail(SentMailExpect),
@@ -35,7 +35,7 @@ pub enum Expect {
     Setup(SetupExpect),
     /// Our hooks that run beside a session.
     Waking(WakingExpect),
-    /// What the sessions tell the person who asks for the status.
+    /// The status command prints this.
     Status(StatusExpect),
 }
 
@@ -63,23 +63,23 @@ macro_rules! each_expect {
 pub(crate) use each_expect;
 
 impl Expect {
-    /// What its kind knows of itself.
+    /// The properties of this kind of demand.
     pub(crate) fn about(&self) -> About<'_> {
         each_expect!(self, kind => kind.about())
     }
 }
 
-/// What a kind of demand knows of itself before anything is played.
+/// The properties of a kind of demand that are known before a cell is played.
 pub(crate) trait Expectation {
     fn about(&self) -> About<'_>;
 }
 
-/// What is known of a demand.
+/// The properties of a demand.
 #[derive(Default)]
 pub(crate) struct About<'a> {
     /// The name that reports use when it does not hold.
     pub(crate) rule: &'static str,
-    /// How long it may take to come true; it must hold at once when there is none.
+    /// The time within which it must come true; left out, it must hold at once.
     pub(crate) within: Option<Span>,
     /// It can only be judged when its time is over, because what comes later can break it.
     pub(crate) is_absence: bool,
@@ -220,7 +220,7 @@ pub struct ResultExpect {
     pub contains: Option<String>,
     /// Words that its text must not hold.
     pub lacks: Option<String>,
-    /// Whether it is an error to the model. Default: it is not.
+    /// True: it is an error to the model. Default: it is not.
     pub is_error: bool,
     /// `ok`, `timed_out`, `cancelled`, `rpc_error` or `open`; `ok` when left out.
     pub outcome: Option<String>,
@@ -376,7 +376,7 @@ pub struct EntraExpect {
     pub at_least: Option<u32>,
     /// At most so many.
     pub at_most: Option<u32>,
-    /// What a well-behaved client would not have done: none may be there.
+    /// Breaches of the rules for a well-behaved client; there may be none.
     pub no_violations: bool,
 }
 

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use super::Span;
 
-/// How often, and how soon after the last message of each burst.
+/// The number of kills, and their delay after the last message of each burst.
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Kills {

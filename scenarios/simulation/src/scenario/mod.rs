@@ -1,4 +1,4 @@
-//! What a scenario is: YAML that says who writes what when, what the agent does, and what must reach the model.
+//! The format of a scenario: YAML with the messages, the agent's behaviour, and the demands.
 //!
 //! The step set is closed and unknown keys are refused; nothing here runs anything.
 
@@ -55,14 +55,14 @@ pub struct Scenario {
     pub id: Spanned<String>,
     /// One line for people.
     pub title: String,
-    /// What it proves.
+    /// The requirement that it proves.
     pub requirement: Requirement,
     /// Hosts it makes sense for: `all`, families (`claude-code`) or profiles (`claude-code@seed`); on others it is
     /// `not-applicable`.
     #[serde(default)]
     #[schemars(with = "Hosts")]
     pub hosts: Hosts,
-    /// What the host must be able to do; a host without it is `unsupported`, one of which nobody knows it `unknown`,
+    /// Features that the host needs. A host without one is `unsupported`; one of which it is not known is `unknown`,
     /// and neither is failed.
     #[serde(default)]
     pub needs: Vec<Need>,
@@ -78,7 +78,7 @@ pub struct Scenario {
     /// Configuration of the server, `section.key: value`, as in its config file. `$person:HANDLE` is the person's ids.
     #[serde(default)]
     pub server: BTreeMap<String, String>,
-    /// Who and what exists before anything runs. Without it: Alice, and `dm`, her chat with the agent.
+    /// The people, chats and mails at the start. Without it: Alice, and `dm`, her chat with the agent.
     #[serde(default = "alice_alone")]
     pub world: WorldSpec,
     /// How the agent signs in, and Entra as it is then. Without it: by a token that is simply accepted.
@@ -90,17 +90,17 @@ pub struct Scenario {
     /// People that the server's allowlist does not have; everybody else may speak.
     #[serde(default)]
     pub strangers: Vec<String>,
-    /// Chats with nobody of interest in them, to see that cost does not grow.
+    /// Further chats without an allowed person, to see that cost does not grow.
     #[serde(default)]
     pub idle_chats: u32,
-    /// What the person has set in the hosts: `channel` when left out.
+    /// Carriers that the person has set up in the hosts: `channel` when left out.
     #[serde(default = "channel_alone")]
     pub set_up: Vec<SetUp>,
     /// Files that the person has before anything runs, by family of the host and path below the home folder. With the step
     /// `setup` alone.
     #[serde(default)]
     pub host_files: BTreeMap<String, BTreeMap<String, String>>,
-    /// What the agent does of its own accord in the main session.
+    /// How the agent of the main session behaves without further steps.
     #[serde(default)]
     pub agent: AgentPolicy,
     /// Further host sessions on the same machine, started by a step.
@@ -112,7 +112,7 @@ pub struct Scenario {
     /// The first session starts before the first step. Default: yes.
     #[serde(default = "yes")]
     pub autostart: bool,
-    /// What happens, in order.
+    /// The steps, in order.
     #[schemars(with = "Vec<Step>")]
     pub steps: Vec<Spanned<Step>>,
 }
@@ -298,9 +298,9 @@ pub struct Session {
     pub host: Option<String>,
     /// The server's `--consumer`.
     pub consumer: Option<String>,
-    /// What the person has set in its host; as in the main session when left out.
+    /// Carriers that the person has set up in its host; as in the main session when left out.
     pub set_up: Option<Vec<SetUp>>,
-    /// What its agent does.
+    /// How its agent behaves.
     pub agent: AgentPolicy,
 }
 

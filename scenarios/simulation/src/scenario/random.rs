@@ -1,4 +1,4 @@
-//! A stretch of time that nobody has written down: who writes when, and what goes wrong, is drawn from the seed.
+//! A stretch of time that is drawn from the seed: its messages, their times, and its troubles.
 //! The same seed must always draw the same.
 
 use serde::Deserialize;
@@ -7,13 +7,13 @@ use super::duration::Span;
 use super::trouble::Trouble;
 use crate::faults::Faults;
 
-/// What the stretch is like.
+/// The properties of a drawn stretch.
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Random {
     /// How long it is, about; it ends with everything working.
     pub lasting: Span,
-    /// How often somebody writes; each time a burst of one to `burst` messages to one chat. Where the world has a
+    /// The number of bursts. Each is of one to `burst` messages to one chat. Where the world has a
     /// mailbox, every third burst is mail; where the server has a bot, every third of the others is for the bot.
     pub bursts: u32,
     /// Most messages of a burst. Default 6.
@@ -22,7 +22,8 @@ pub struct Random {
     /// What may go wrong; as a rule each burst meets one of them with a chance of one in three.
     #[serde(default)]
     pub troubles: Vec<Trouble>,
-    /// How often what of `troubles` happens; `usual` when left out. `simulation run --fault-profile` goes before it.
+    /// The fault profile, which says how often each of `troubles` happens; `usual` when left out.
+    /// `simulation run --fault-profile` goes before it.
     #[serde(default)]
     pub faults: Option<Faults>,
 }

@@ -1,4 +1,4 @@
-//! What a scenario says that could not mean it, seen as a whole, and how to mend it.
+//! Checks of a whole scenario for parts that contradict each other, with how to mend them.
 
 use fake_microsoft::entra::AuthKind;
 
@@ -26,7 +26,7 @@ impl Random {
     }
 }
 
-/// What a scenario about setup has that could not mean what it says, and how to mend it.
+/// The first contradiction in a scenario about setup, and how to mend it.
 pub(super) fn setup_misused(scenario: &Scenario) -> Option<(&'static str, &'static str)> {
     if !scenario.runs_setup() {
         let looks = scenario.steps.iter().any(|step| matches!(&step.value, Step::Expect(Expect::Setup(_))));
@@ -49,7 +49,7 @@ pub(super) fn setup_misused(scenario: &Scenario) -> Option<(&'static str, &'stat
     }
     let unknown = |family: &String| !fake_hosts::settings::SETTINGS_FAMILIES.contains(&family.as_str());
     if scenario.host_files.keys().any(unknown) {
-        return Some(("`host_files` names a family whose files nobody reads", "see `hostcheck hosts`"));
+        return Some(("`host_files` names a family whose files can't be read", "see `hostcheck hosts`"));
     }
     None
 }
@@ -72,7 +72,7 @@ mod tests {
             (format!("autostart: false\nentra: {{auth: agent_user}}\n{STEPS}"), "real files"),
             (format!("mode: [process]\nentra: {{auth: agent_user}}\n{STEPS}"), "before setup has run"),
             (format!("{WHOLE}set_up: [hooks]\n{STEPS}"), "leave `set_up` out"),
-            (format!("{WHOLE}host_files: {{cursor: {{}}}}\n{STEPS}"), "whose files nobody reads"),
+            (format!("{WHOLE}host_files: {{cursor: {{}}}}\n{STEPS}"), "whose files can't be read"),
             ("steps:\n  - expect: {setup: {untouched: true}}\n".to_owned(), "`setup` is never run"),
             (format!("{WHOLE}steps:\n  - setup: {{}}\n  - expect: {{setup: {{}}}}\n"), "can't fail"),
         ] {

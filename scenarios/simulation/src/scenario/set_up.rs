@@ -1,4 +1,4 @@
-//! What the person has set in a host so that it can be reached. It knows no host's names for it.
+//! The carriers that the person has set up in a host. It knows no host's names for them.
 
 use fake_hosts::{HostOptions, Mode};
 use serde::Deserialize;

@@ -23,7 +23,7 @@ pub struct SetupStep {
     pub refused: Option<String>,
 }
 
-/// What setup has made of the person's files.
+/// A demand about the person's files after setup.
 #[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SetupExpect {
@@ -55,7 +55,7 @@ impl Expectation for SetupExpect {
     }
 }
 
-/// How often something of ours is found.
+/// How many entries of ours are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Ours {

@@ -21,7 +21,7 @@ pub enum Step {
     Edit(Edit),
     /// A person takes a message back.
     Delete(MessageRef),
-    /// Somebody comes into a group chat, or leaves it.
+    /// People join a group chat or leave it.
     Members(Members),
     /// Time passes.
     Advance(Span),
@@ -29,7 +29,7 @@ pub enum Step {
     Call(Call),
     /// The model calls several tools in one turn.
     Calls(Vec<Call>),
-    /// What the agent does of its own accord from now on.
+    /// Sets what the agent does without further steps, from now on.
     Agent(AgentPolicy),
     /// The person at the terminal starts or ends a turn of work without tool calls: the session is busy between.
     Turn(TurnStep),
@@ -43,26 +43,26 @@ pub enum Step {
     Operator(OperatorStep),
     /// The person runs `entraclaw setup` for the cell's host.
     Setup(SetupStep),
-    /// What happens to the host program.
+    /// Starts, stops or disturbs the host program.
     Host(HostStep),
-    /// What happens to the server process.
+    /// Kills, stops or disturbs the server process.
     Server(ServerStep),
-    /// Graph misbehaves from now on.
+    /// Graph has this fault from now on.
     Fault(FaultSpec),
     /// All Graph faults end.
     Heal,
     /// Something happens at the bot's channel.
     Bot(BotStep),
-    /// What happens where the agent signs in.
+    /// A change in Entra, where the agent signs in.
     Entra(EntraStep),
     /// The person at the terminal of the main session decides what its inbox does with messages (sim only).
     Peer(PeerStep),
-    /// What happens to work that outlives its call (sim only). The tool `run_scripted_work` begins it, with `label`,
+    /// Changes work that outlives its call (sim only). The tool `run_scripted_work` begins it, with `label`,
     /// `takes_ms`, `says`, `fails` and `count`; `$id:LABEL` is its id.
     Work(WorkStep),
-    /// The disk misbehaves from now on.
+    /// The disk has this fault from now on.
     Disk(DiskStep),
-    /// The host writes this line to the server, past its own manners.
+    /// The host writes this line to the server, although its profile would not.
     Raw(Raw),
     /// The host pings at a steady beat; each answer must come within a time.
     Heartbeat(Heartbeat),
@@ -70,14 +70,14 @@ pub enum Step {
     Random(Random),
     /// Kills under traffic, at moments drawn from the seed.
     Kills(Kills),
-    /// What must hold now, or within a time.
+    /// Demands that something holds now, or within a time.
     Expect(Expect),
 }
 
 /// The tool of the simulation that begins work which may outlive its call.
 pub const WORK_TOOL: &str = "run_scripted_work";
 
-/// What happens to a job.
+/// A change of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkStep {
@@ -87,13 +87,13 @@ pub enum WorkStep {
     Kill(String),
 }
 
-/// What becomes of messages in a session's inbox.
+/// A change of a session's inbox.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PeerStep {
-    /// What it does with those that come from now on.
+    /// The person's setting for messages that come from now on.
     Inbound(Inbound),
-    /// Whether its receipts are lost from now on.
+    /// True: the inbox's receipts are lost from now on.
     LoseReceipts(bool),
     /// Lets the model see everything that is held.
     Release,
@@ -111,7 +111,7 @@ pub enum PeerStep {
     OtherToken,
 }
 
-/// What stands where the socket was.
+/// The file in the place of the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Replacement {
@@ -186,25 +186,25 @@ pub struct MailWrite {
     pub count: Option<u32>,
     /// Time between them. Default none: the same instant.
     pub every: Option<Span>,
-    /// It must not reach the model, whoever it says it is from.
+    /// It must not reach the model, whatever sender it names.
     pub unheard: bool,
     /// Everything else about it: what the mail system found out, headers, quotes, attachments, malformed members.
     pub message: Option<MailSpec>,
 }
 
-/// What happens in the mailbox.
+/// A change in the mailbox.
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MailboxStep {
-    /// Somebody marks the labelled mail as read.
+    /// The labelled mail is marked as read.
     Read(String),
-    /// Somebody marks the labelled mail as unread.
+    /// The labelled mail is marked as unread.
     Unread(String),
     /// The labelled mail is moved to another folder.
     Move(String),
     /// The labelled mail is deleted.
     Remove(String),
-    /// The service forgets how far anybody has read.
+    /// The service forgets every delta link that it has given out.
     Forget(DeltaLoss),
 }
 
@@ -218,7 +218,7 @@ pub struct Edit {
     pub text: String,
 }
 
-/// Who comes and who goes. The chat shows it as system messages, as Teams does.
+/// A change of a chat's members. The chat shows it as system messages, as Teams does.
 #[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Members {
@@ -236,7 +236,7 @@ pub struct Members {
 pub struct MessageRef {
     /// The message's label.
     pub message: String,
-    /// Passed over while the model was not shown it: nobody could say whether it was lost.
+    /// The step is skipped while the model was not shown the message, because a loss could not be told from a deletion.
     #[serde(default)]
     pub if_read: bool,
 }
@@ -259,11 +259,11 @@ pub struct Call {
     pub on: Option<String>,
 }
 
-/// What an agent does of its own accord.
+/// How an agent behaves without further steps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AgentPolicy {
-    /// Nothing but the steps; still woken by what wakes a model, and then says nothing.
+    /// Does only the steps. A carrier can still wake it, and then it says nothing.
     #[default]
     Scripted,
     /// Calls `wait_for_inbound_message` again and again.
@@ -280,7 +280,7 @@ pub enum AgentPolicy {
     /// Keeps `entraclaw wait` running in its background shell and ends its turn. When that wakes it, it reads what came
     /// and starts the command again.
     Arms,
-    /// Has nobody at its keyboard: rests until something wakes it, reads its inbox, answers each message once where it was
+    /// Works without a user: rests until a carrier wakes it, reads its inbox, answers each message once where it was
     /// written, works for a while, listens again by the command in its shell where that is set up, and ends its turn.
     Attends,
     /// Works for a minute, uses a tool of the host's own every ten seconds, rests for a minute, and never asks.
@@ -318,7 +318,7 @@ pub struct PermissionStep {
     pub id: String,
     /// The tool.
     pub tool: String,
-    /// What it is about to do.
+    /// The description of the action.
     #[serde(default)]
     pub description: String,
     /// The beginning of its arguments.
@@ -335,7 +335,7 @@ pub struct PermissionStep {
 pub struct DialogStep {
     /// The tool that the oldest dialog is about.
     pub tool: String,
-    /// Whether the person lets it run; left out, no person is there to answer.
+    /// True: the person lets it run. Left out: no person is there to answer.
     #[serde(default)]
     pub allow: Option<bool>,
     /// The session; the main one when left out.
@@ -343,13 +343,13 @@ pub struct DialogStep {
     pub on: Option<String>,
 }
 
-/// What the operator does in the terminal.
+/// An action of the operator in the terminal.
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OperatorStep {
     /// Types the code that a person was told in their 1:1 chat.
     Pair(PairStep),
-    /// Types a code of their own invention.
+    /// Types a code that the server did not give.
     PairCode(PairCodeStep),
     /// Lets a person in.
     Allow(PersonRef),
@@ -365,7 +365,7 @@ pub enum OperatorStep {
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PairStep {
-    /// Who reads the code to the operator.
+    /// The person who reads the code to the operator.
     pub person: String,
     /// The chat in which they were told it; `dm` when left out. `$conversation:HANDLE` is one of the bot's.
     #[serde(default)]
@@ -391,7 +391,7 @@ pub struct PairCodeStep {
 pub struct PersonRef {
     /// The person's handle.
     pub person: String,
-    /// What they wrote before and the model has not seen may be heard or not: nobody knows whether the server has read it.
+    /// Their earlier messages that the model has not seen may be heard or not, because the server may have read them.
     #[serde(default)]
     pub unsettled: bool,
 }
@@ -406,7 +406,7 @@ pub struct ChatStep {
     pub messages: ChatMessages,
 }
 
-/// Which messages of a chat are heard.
+/// The rule for messages of a chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChatMessages {
@@ -442,7 +442,7 @@ pub struct OverwriteStep {
     pub text: String,
 }
 
-/// What happens to a host.
+/// A change of a host.
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HostStep {
@@ -452,7 +452,7 @@ pub enum HostStep {
     Launch(String),
     /// The person leaves the named session properly.
     Exit(String),
-    /// The host of the named session dies; its server sees the end of its input.
+    /// The host of the named session is killed; its server sees the end of its input.
     Kill(String),
     /// The person presses Esc in the named session while a call runs.
     Interrupt(String),
@@ -460,29 +460,29 @@ pub enum HostStep {
     Clear(String),
     /// The person goes back to the conversation before, with its id.
     Resume(String),
-    /// From now on the named session only plans: what does not only read is asked about.
+    /// From now on the named session only plans: the host asks about each tool that does more than read.
     Plan(String),
     /// The named session's next tool result is held up on its way until the host has given up on the call.
     LoseReply(String),
 }
 
-/// What happens to a server process.
+/// A change of a server process.
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ServerStep {
-    /// `kill -9`; what was written stays. The host starts it again by its manners, or a new session does.
+    /// `kill -9`; written bytes stay. The host starts it again if its profile says so, or a new session does.
     Crash(String),
     /// `kill -STOP`, as by Ctrl-Z on its host: it stands still, and keeps its locks, pipes and port.
     Stop(String),
     /// `kill -CONT`: it goes on where it stood.
     Wake(String),
-    /// Power is cut: what was not synced may be gone.
+    /// Power is cut: bytes that were not synced may be lost.
     PowerCut(String),
     /// The machine's wall clock jumps by so many milliseconds, back when negative (sim only).
     ClockStep(i64),
 }
 
-/// What happens where the agent signs in.
+/// A change in Entra, where the agent signs in.
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EntraStep {
@@ -502,7 +502,7 @@ pub enum EntraStep {
     RevokeRefreshTokens,
 }
 
-/// What happens to the disk (sim only).
+/// A change of the disk (sim only).
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DiskStep {
@@ -513,7 +513,7 @@ pub enum DiskStep {
     },
     /// Syncs fail until it heals.
     FailSync,
-    /// Somebody deletes every file of the home folder whose path begins so.
+    /// Every file of the home folder whose path begins so is deleted.
     Delete(String),
     /// Some lines of a file can't be read any more; the file stays as long as it was.
     Damage(Damage),
@@ -521,7 +521,7 @@ pub enum DiskStep {
     Heal,
 }
 
-/// Which lines of a file go bad.
+/// Lines of a file that go bad.
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Damage {
@@ -532,8 +532,8 @@ pub struct Damage {
     /// How many lines.
     #[serde(default = "one_line")]
     pub lines: usize,
-    /// Whether all their bytes are zero, newlines too, which takes the line behind them as well. Else one bit of each line is
-    /// another one.
+    /// True: all their bytes are zero, newlines too, which breaks the next line as well. Else one bit of each line is
+    /// flipped.
     #[serde(default)]
     pub zeros: bool,
 }

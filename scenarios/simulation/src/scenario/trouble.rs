@@ -1,4 +1,4 @@
-//! What can go wrong for a while in a stretch that is drawn.
+//! The troubles of a drawn stretch.
 
 use serde::Deserialize;
 
@@ -38,7 +38,7 @@ pub enum Trouble {
     ClockStep,
     /// Every access token ends before its time; the agent has to sign in anew.
     TokenExpiry,
-    /// Graph forgets how far anybody has read the inbox.
+    /// Graph forgets the delta links of the inbox.
     DeltaReset,
     /// Another session ends, properly or not, or begins again. The scenario starts all of them before.
     Terminal,

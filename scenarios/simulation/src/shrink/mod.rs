@@ -1,6 +1,6 @@
 //! From a seed that broke a rule to the few of its drawn steps that break it too, as a scenario of its own.
-//! It must never offer what could not have been drawn: a host that stays dead, or a fault that never ends, would break rules
-//! of every server.
+//! It must never offer steps that could not have been drawn: a host that is never restarted, or a fault that never ends,
+//! breaks rules of every server.
 
 mod pieces;
 mod yaml;
@@ -34,7 +34,7 @@ pub struct Smallest {
     pub steps: usize,
     /// Steps that the seed drew.
     pub drawn: usize,
-    /// How often it was played.
+    /// The number of plays.
     pub plays: u32,
 }
 
@@ -109,7 +109,7 @@ impl Hunt<'_> {
     }
 
     fn still_breaks(&mut self, pieces: &Pieces) -> bool {
-        // Where nobody writes, nothing that is demanded of messages holds.
+        // Without a message, no demand about messages can hold.
         if self.pieces.has_messages() && !pieces.has_messages() {
             return false;
         }

@@ -63,12 +63,12 @@ impl Pieces {
         pieces.filter(|(_, piece)| matches!(piece.kind, Kind::Drawn)).map(|(at, _)| at).collect()
     }
 
-    /// How many drawn steps are played.
+    /// The number of drawn steps that are played.
     pub(super) fn drawn(&self) -> usize {
         self.steps().iter().filter(|(from, _)| matches!(from, From::Seed)).count()
     }
 
-    /// Whether anybody writes.
+    /// Whether a person writes.
     pub(super) fn has_messages(&self) -> bool {
         let mut steps = self.0.iter().flat_map(|piece| &piece.steps);
         steps.any(|step| matches!(step, Step::Write(_) | Step::Mail(_) | Step::Bot(_)))

@@ -17,7 +17,7 @@ use crate::scenario::{
 /// Bytes of a finding in a comment.
 const MESSAGE_BYTES_MAX: usize = 200;
 
-/// What is said of a scenario.
+/// The head of a scenario.
 pub(super) struct About<'a> {
     pub(super) id: &'a str,
     pub(super) rule: &'a str,

@@ -83,7 +83,7 @@ impl Session {
         self.kept("arguments")
     }
 
-    /// What follows a flag.
+    /// The value of a flag.
     fn after(&self, flag: &str) -> String {
         let arguments = self.arguments();
         let at =
@@ -134,7 +134,7 @@ fn json_in(path: &str) -> Value {
     serde_json::from_str(&read(Path::new(path))).expect("JSON")
 }
 
-/// How a host was told to start the server, and the hook of the end of a turn.
+/// The commands that a host was given for the server and for the hook at the end of a turn.
 struct Told {
     command: Vec<String>,
     environment: BTreeMap<String, String>,
@@ -195,7 +195,7 @@ fn copilot_cli(session: &Session) -> Told {
     )
 }
 
-/// What `-c NAME=VALUE` says of a name.
+/// The value of a name in `-c NAME=VALUE`.
 fn codex_value(session: &Session, name: &str) -> Value {
     let arguments = session.arguments();
     let start = format!("{name}=");
@@ -265,7 +265,7 @@ fn a_host_is_set_up_for_the_sandbox_alone(
     assert!(!session.environment().contains_key("ENTRACLAW_GRAPH_URL"), "the person's own settings stay out");
     let told = told(&session);
 
-    // What the host was told works: the server hears Alice, and the hook hands over what came meanwhile.
+    // The given commands work: the server hears Alice, and the hook hands over what came meanwhile.
     let (program, words) = told.command.split_first().expect("a program");
     let mut server = Running::start(
         Command::new(program).args(words).env_clear().envs(&told.environment).stderr(Stdio::null()),
@@ -316,7 +316,7 @@ fn client_name(host: &str) -> &'static str {
     }
 }
 
-/// What a hook's command prints, run as a host does.
+/// The output of a hook's command, run as a host does.
 fn hook(command: &str, input: &Value) -> String {
     let mut child = Command::new("sh")
         .args(["-c", command])
@@ -333,7 +333,7 @@ fn hook(command: &str, input: &Value) -> String {
 }
 
 impl Session {
-    /// What the host was given that lies in folders of the sandbox.
+    /// The host's arguments and variables that name files of the sandbox.
     fn temporary_paths(&self) -> Vec<PathBuf> {
         let given = self.arguments().into_iter().chain(self.environment().into_values());
         let words: Vec<String> = given

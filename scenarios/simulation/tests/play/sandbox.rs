@@ -79,7 +79,7 @@ fn a_message_from_the_page_reaches_a_real_session_and_the_answer_comes_back() {
         group["messages"].as_array().expect("a list").iter().map(|m| &m["content_text_sanitized"]).collect();
     assert_eq!(texts, ["@Agent\n\nAll of you"], "a stranger is not heard: {group}");
 
-    // What the terminal told, to the end, and never a token.
+    // The terminal's text, to the end, holds no token.
     drop(server);
     let lines = sandbox.end();
     let told: Vec<String> = std::iter::from_fn(|| lines.recv_timeout(PATIENCE).ok()).collect();

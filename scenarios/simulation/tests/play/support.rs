@@ -1,4 +1,4 @@
-//! What the tests of `simulation play` share: programs whose output comes line by line, and the page as a browser speaks to it.
+//! Helpers for the tests of `simulation play`: programs whose output comes line by line, and the page as a browser speaks to it.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -41,7 +41,7 @@ impl Running {
         Self { child, input, lines }
     }
 
-    /// Ends it, and gives the lines that nobody has read.
+    /// Ends the program and returns its unread lines.
     pub(crate) fn end(mut self) -> Receiver<String> {
         std::mem::replace(&mut self.lines, channel().1)
     }
@@ -74,7 +74,7 @@ impl Running {
         }
     }
 
-    /// What a tool answers to the model.
+    /// The answer of a tool to the model.
     pub(crate) fn call(&mut self, id: u64, tool: &str, arguments: &Value) -> Value {
         let params = json!({"name": tool, "arguments": arguments});
         self.say(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}));

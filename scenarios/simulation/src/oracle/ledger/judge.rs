@@ -1,4 +1,4 @@
-//! What the ledger says of a consumer: rules, each with the names of what broke it. It must never change the ledger.
+//! The rules by which a ledger is judged, each with the messages that broke it. It must never change the ledger.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -7,7 +7,7 @@ use reports::event::Failure;
 use super::{Heard, Ledger, Sighting, Written};
 
 impl Ledger {
-    /// What must hold of any consumer at any time: no stranger's words, no unmarked repeat, one text, in order.
+    /// The rules for any consumer at any time: no stranger's words, no unmarked repeat, one text, in order.
     pub fn judge(&self, now_ms: u64) -> Vec<Failure> {
         let mut failures = self.judge_texts_and_marks(now_ms);
         failures.extend(self.judge_repeated(now_ms));
@@ -15,7 +15,7 @@ impl Ledger {
         failures
     }
 
-    /// What must hold of each session, whoever else reads: no stranger's words, no mark without a reason, one text.
+    /// The rules for each session, whatever other sessions read: no stranger's words, no mark without a reason, one text.
     pub fn judge_texts_and_marks(&self, now_ms: u64) -> Vec<Failure> {
         let mut failures = Vec::new();
         self.judge_strangers(&mut failures);
@@ -24,14 +24,14 @@ impl Ledger {
         timed(failures, now_ms)
     }
 
-    /// What must hold of all sessions of a consumer together: each message is new once.
+    /// The rule for all sessions of a consumer together: each message is new once.
     pub fn judge_repeated(&self, now_ms: u64) -> Vec<Failure> {
         let mut failures = Vec::new();
         self.judge_repeats(&mut failures);
         timed(failures, now_ms)
     }
 
-    /// What must hold of each session: what comes to it first comes in order.
+    /// The rule for each session: first showings come in order.
     pub fn judge_ordered(&self, now_ms: u64) -> Vec<Failure> {
         let mut failures = Vec::new();
         self.judge_order(&mut failures);
@@ -66,14 +66,14 @@ impl Ledger {
                     "oracle.stranger",
                     sighting.at_ms,
                     format!(
-                        "message `{}` of somebody who may not speak was shown to the model",
+                        "message `{}` of a person who may not speak was shown to the model",
                         message.label
                     ),
                 )),
                 None => failures.push(Failure::new(
                     "oracle.unknown",
                     sighting.at_ms,
-                    format!("the model was shown message {}, which nobody wrote", sighting.message_id),
+                    format!("the model was shown message {}, which no person wrote", sighting.message_id),
                 )),
             }
         }
@@ -87,7 +87,7 @@ impl Ledger {
                 let Some(first) = showings[..place].iter().rfind(|s| s.version == again.version) else {
                     continue;
                 };
-                // That somebody was shown a message is written, not synced, so a power cut may forget it. A host may show
+                // The mark of a shown message is written, not synced, so a power cut may lose it. A host may show
                 // a push later than it was on the wire.
                 let pushed_ms = self.pushed_ms.get(&(message.chat_id.clone(), message.message_id.clone()));
                 let told_ms = pushed_ms.map_or(first.at_ms, |pushed_ms| first.at_ms.min(*pushed_ms));
@@ -109,15 +109,15 @@ impl Ledger {
             let pushed_ms = self.pushed_ms.get(&(message.chat_id.clone(), message.message_id.clone()));
             let showings = self.showings(message);
             for sighting in &showings {
-                // What a command or a wake-up showed stays unread, for nobody knows who read it. Several texts of a message may
-                // come at once.
+                // A message that a command or a wake-up showed stays unread, as no call confirms it. Several texts of
+                // a message may come at once.
                 let before = showings.iter().rfind(|earlier| earlier.at_ms < sighting.at_ms);
                 let before_ms = before.map_or(message.at_ms, |earlier| earlier.at_ms);
                 let only_shown = before.is_some_and(|earlier| is_notice(earlier));
                 let excused = only_shown
                     || self.disturbed_ms.iter().any(|at_ms| (before_ms..=sighting.at_ms).contains(at_ms));
                 let was_pushed = pushed_ms.is_some_and(|pushed_ms| *pushed_ms <= sighting.at_ms);
-                // A process that dies between noting a push and writing it has marked what nobody saw.
+                // A process that is killed between noting a push and writing it has marked a message that no model saw.
                 if sighting.pushed && !was_pushed && !excused {
                     failures.push(Failure::new(
                         "oracle.mark",
@@ -178,16 +178,16 @@ impl Ledger {
         }
     }
 
-    /// What two carriers bring to one and the same request of the model stands there as the host likes it.
+    /// When two carriers add to one request of the model, the host decides their order.
     fn host_decides(&self, one: usize, other: usize) -> bool {
         let (one, other) = (&self.seen[one], &self.seen[other]);
         one.at_ms == other.at_ms && one.carrier != other.carrier
     }
 
-    /// Whether a first showing is one more push of what was pushed before: the host died with it, and the power cut took the
+    /// Whether a first showing repeats an earlier push: the host was killed with it, and the power cut lost the
     /// mark.
     fn lost_its_mark(&self, message: &Written, first: &Sighting) -> bool {
-        // What a command takes is on no wire.
+        // A message that a command takes is on no wire.
         let taken_ms = is_notice(first).then_some(message.visible_ms);
         let pushed_ms = self.pushed_ms.get(&(message.chat_id.clone(), message.message_id.clone())).copied();
         taken_ms.or(pushed_ms).is_some_and(|marked_ms| self.forgot_between(marked_ms, first.at_ms))
@@ -207,7 +207,7 @@ impl Ledger {
             let mut recent: VecDeque<(usize, &Written)> = VecDeque::new();
             for message in messages {
                 let Some(position) = self.places(message).next() else { continue };
-                // What was handed out before and got lost comes later, with a mark that must have its reason.
+                // A message that was handed out before and got lost comes later, with a mark that must have its reason.
                 let first = &self.seen[position];
                 if first.pushed || first.redelivered || self.lost_its_mark(message, first) {
                     continue;
@@ -240,7 +240,7 @@ impl Ledger {
     }
 }
 
-/// Whether a message was only shown: nobody knows who read it, so it stays unread.
+/// Whether a message was only shown: no call confirms that a model read it, so it stays unread.
 fn is_notice(sighting: &Sighting) -> bool {
     matches!(sighting.carrier.as_str(), "background_shell" | "hook" | "waking_hook" | "wake_up")
 }

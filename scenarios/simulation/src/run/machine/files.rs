@@ -12,9 +12,9 @@ use super::Machine;
 use super::home::{bytes_of, difference, texts};
 use crate::scenario::{Ours, SetupExpect};
 
-/// Where a section of ours begins in a text for models.
+/// The first line of our section in a text for models.
 const SECTION: &str = "<!-- entraclaw begin";
-/// What a comment begins with, in any of the forms.
+/// The signs that begin a comment, in any of the formats.
 const COMMENTS: [&str; 3] = ["//", "/*", "# "];
 /// The server's name in every host.
 const SERVER: &str = "entraclaw";
@@ -147,7 +147,7 @@ fn form(path: &str) -> Option<Form> {
     }
 }
 
-/// What stands behind the sign of a comment, to the end of its line.
+/// The text behind the sign of a comment, to the end of its line.
 fn comments(text: &str) -> impl Iterator<Item = &str> {
     text.lines().filter_map(|line| {
         COMMENTS.iter().filter_map(|sign| line.find(sign)).min().map(|at| line[at..].trim_end())

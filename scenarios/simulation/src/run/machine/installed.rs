@@ -26,7 +26,7 @@ const SERVER: &str = "entraclaw";
 /// A hook's limit where neither file nor host says one; the machine of the host has its own beside.
 const HOOK_TIME_MAX: Duration = Duration::from_secs(60);
 
-/// What a session of this machine's host is made of now. It starts other people's servers too.
+/// Makes a session of this machine's host from its files. It starts other people's servers too.
 pub(in super::super) fn install(
     machine: &Machine,
     target: &WakeUpTarget,
@@ -157,7 +157,7 @@ impl Commands for Installed {
     }
 }
 
-/// What a hook wrote; nothing when it failed.
+/// The output of a hook; `None` when it failed.
 async fn run(command: Command, input: &str) -> String {
     let output = output_of(command, input).await.filter(|output| output.status.success());
     output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default()

@@ -29,11 +29,11 @@ pub(super) use installed::install;
 
 /// The names by which people start the hosts.
 const HOST_PROGRAMS: [&str; 6] = ["claude", "copilot", "codex", "gemini", "opencode", "qwen"];
-/// Where the system has its programs.
+/// The folder of the system's programs.
 const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// Before what setup prints of how the host is started.
 const LAUNCH: &str = "Start it: ";
-/// What names the file of a token.
+/// The variable that names the file of a token.
 const TOKEN_FILE_VARIABLE: &str = "ENTRACLAW_AUTH_TOKEN_FILE";
 /// The person's home folder.
 const HOME: &str = "alice";
@@ -47,11 +47,11 @@ pub(super) fn own_folder(root: &Path) -> PathBuf {
 pub(crate) struct Machine {
     binary: PathBuf,
     family: String,
-    /// What this version hands its servers of the environment.
+    /// The part of the environment that this version hands its servers.
     handed: Environment,
     home: PathBuf,
     project: PathBuf,
-    /// Where the hosts' programs leave the words that they were started with.
+    /// The file in which the hosts' programs write their arguments.
     spool: PathBuf,
     /// The person's own environment: that of a shell, with nothing of ours in it but a token.
     environment: BTreeMap<String, String>,
@@ -59,7 +59,7 @@ pub(crate) struct Machine {
     before: BTreeMap<String, Vec<u8>>,
     /// Where the host listens that does.
     port: KeptPort,
-    /// What followed the host's name when it was last started as setup says.
+    /// The arguments of the host when it was last started as setup says.
     launch: RefCell<Vec<String>>,
     /// Other people's servers that the host has started.
     others: RefCell<Vec<Child>>,
@@ -193,7 +193,7 @@ impl Machine {
         }
     }
 
-    /// What the host's files and launch line say now.
+    /// The content of the host's files and launch line.
     pub(super) fn settings(&self) -> Result<HostSettings, String> {
         let files = self.files().map_err(|error| error.to_string())?;
         settings::read(&self.family, &files, &self.launch.borrow()).map_err(|error| error.to_string())

@@ -25,10 +25,10 @@ const LOOK: Duration = Duration::from_millis(20);
 const BODY_BYTES_MAX: usize = 1024 * 1024;
 /// Connections at once.
 const CONNECTIONS_MAX: usize = 16;
-/// How the files of a started program end.
+/// The endings of a started program's files.
 const CALL: &str = "call";
 
-/// What stands before the wake-up of a session, until it is dropped.
+/// A listener in front of a session's wake-up; it stops when dropped.
 pub(super) async fn attend(
     wake_up: OpenWakeUp,
     spool: PathBuf,
@@ -67,7 +67,7 @@ async fn queue(spool: &Path, target: &WakeUpTarget, now_ms: impl Fn() -> i64) {
         for call in calls(spool) {
             if let Some((program, arguments)) = call.split_first() {
                 let (program, arguments) = (program.clone(), arguments.to_vec());
-                // The program has ended already; what it could not do is not told to whoever ran it.
+                // The program has ended already, so its caller is not told of a failure.
                 let _ = target.answer(&WakeUpRequest::Run { program, arguments }, now_ms());
             }
         }

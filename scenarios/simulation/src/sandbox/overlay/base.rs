@@ -1,4 +1,4 @@
-//! What every host's part in the sandbox is made of: a folder, the host's words and variables, and what setup would write.
+//! The common part of every host's overlay: a folder, arguments, variables, and setup's entries.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,12 +19,12 @@ pub(crate) struct Overlay {
     pub(crate) arguments: Vec<String>,
     /// Variables of the host, beside those that it gets anyway.
     pub(crate) environment: BTreeMap<&'static str, String>,
-    /// What the person should know before it starts.
+    /// Notes for the person before the host starts.
     pub(crate) notes: Vec<String>,
     pub(super) folder: tempfile::TempDir,
 }
 
-/// What an overlay is made from.
+/// The input of an overlay.
 pub(crate) struct Wanted<'a> {
     /// For whom.
     pub(crate) host: PlayHost,
@@ -32,7 +32,7 @@ pub(crate) struct Wanted<'a> {
     pub(crate) setup: &'a Setup,
     /// Its home folder.
     pub(crate) home: &'a Path,
-    /// What the model is asked at the start; empty for nothing.
+    /// The first prompt of the model; empty for none.
     pub(crate) prompt: &'a str,
     /// The variables that the host would get anyway.
     pub(crate) variables: &'a BTreeMap<String, String>,

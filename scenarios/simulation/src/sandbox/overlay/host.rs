@@ -27,7 +27,7 @@ pub(crate) enum PlayHost {
 }
 
 impl PlayHost {
-    /// As people call it.
+    /// The name for people.
     pub(crate) fn title(self) -> &'static str {
         self.of_setup().title()
     }
@@ -72,7 +72,7 @@ impl PlayHost {
     }
 }
 
-/// What may stand after a program's name.
+/// The words that may follow a program's name.
 fn endings() -> impl Iterator<Item = &'static str> {
     let all: &[&str] = if cfg!(windows) { &[".exe", ".cmd", ".bat"] } else { &[""] };
     all.iter().copied()

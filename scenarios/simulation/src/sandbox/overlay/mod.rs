@@ -1,4 +1,4 @@
-//! What connects one real host to the sandbox for one session: files of its own, and the host's own flags and variables that
+//! Connects one real host to the sandbox for one session, by files of its own, and by the host's flags and variables that
 //! point to them. The contents are those that `entraclaw setup` writes.
 //!
 //! It must never write outside its folder, and never give a host a home or a login of ours.

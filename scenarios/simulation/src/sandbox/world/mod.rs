@@ -25,18 +25,18 @@ const KEPT_MAX: usize = 2_000;
 /// Chats that are shown, those that the agent began included.
 const PLACES_MAX: usize = 50;
 
-/// What a person does on the page.
+/// An action of a person on the page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Deed {
     /// Writes in a chat, or a mail with a subject.
     Say {
-        /// Where.
+        /// The place.
         place: String,
         /// Handle of who writes.
         from: String,
         /// Of a mail.
         subject: String,
-        /// What.
+        /// The text.
         text: String,
         /// The text is HTML.
         html: bool,
@@ -45,7 +45,7 @@ pub(crate) enum Deed {
     },
     /// Changes a message.
     Edit {
-        /// Where.
+        /// The place.
         place: String,
         /// Its id.
         message: String,
@@ -54,7 +54,7 @@ pub(crate) enum Deed {
     },
     /// Deletes a message.
     Delete {
-        /// Where.
+        /// The place.
         place: String,
         /// Its id.
         message: String,
@@ -78,7 +78,7 @@ struct Entry {
     changed_ms: i64,
     read: bool,
     reached: bool,
-    /// What a mail says; Graph is asked for everything else.
+    /// The content of a mail; Graph is asked for everything else.
     mail: Option<Mail>,
 }
 
@@ -90,7 +90,7 @@ struct Mail {
     at: Timestamp,
 }
 
-/// Somebody who may speak to the agent.
+/// A person who may speak to the agent.
 pub(super) struct Allowed {
     pub(super) tenant_id: String,
     pub(super) object_id: String,
@@ -153,7 +153,7 @@ impl World {
         self.graph.clone()
     }
 
-    /// Who may speak to the agent: tenant id, object id, address and name of each.
+    /// The people who may speak to the agent: tenant id, object id, address and name of each.
     pub(super) fn allowed(&self) -> Vec<Allowed> {
         let of = |handle| {
             let person = self.graph.with(|graph| graph.person(handle).ok().cloned())?;
@@ -247,7 +247,7 @@ impl World {
         entries.push(entry);
     }
 
-    /// Whether somebody can write in a place.
+    /// Whether a person can write in a place.
     fn may_write(&self, place: &str, from: &str) -> Result<(), ScriptError> {
         if !self.has(place) {
             return Err(invalid("place", "there is no such chat; reload the page"));

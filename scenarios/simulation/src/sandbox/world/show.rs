@@ -32,7 +32,7 @@ impl World {
             "alice" | "bob" => "a 1:1 chat with the agent",
             "group" => "with Alice and Bob; the agent hears what mentions it",
             MAIL => "the agent's inbox and what it sends",
-            "mallory" => "a 1:1 chat with a stranger, whom nobody has let in",
+            "mallory" => "a 1:1 chat with a stranger, who is not allowed",
             _ => "a chat that the agent began",
         };
         Place {

@@ -1,4 +1,4 @@
-//! What the agent's server asks and says: who polls, what was read, what the agent wrote.
+//! Watches the agent's server: its polling, the messages that it read, and those that the agent wrote.
 //! It must never change what people wrote, and it tells each thing once.
 
 use fake_microsoft::graph::{AGENT, CallRecord, Operation};
@@ -108,7 +108,7 @@ impl World {
         !who.is_empty()
     }
 
-    /// What the agent has written since the last look.
+    /// The agent's messages since the last look.
     fn sent(&mut self, news: &mut Vec<News>) {
         let (sent, mails) = self.graph.with(|graph| {
             let sent = graph.messages_sent_by_agent().get(self.sent_seen..).unwrap_or_default().to_vec();
