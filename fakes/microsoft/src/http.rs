@@ -16,8 +16,7 @@ use wiremock::http::{HeaderName, HeaderValue};
 use wiremock::matchers::any;
 use wiremock::{Match, Mock, MockServer, Respond, ResponseTemplate};
 
-use crate::graph::{Answer, Fate, Request};
-use crate::shared::SharedGraph;
+use crate::wire::{Answer, Fate, Request};
 
 /// The longest delay in real time, in milliseconds.
 pub const DELAY_MAX_MS: u64 = 50;
@@ -36,15 +35,8 @@ pub struct WiremockSkin {
     made: Arc<Mutex<Option<Answer>>>,
 }
 
-/// A catch-all responder. `clock` tells the time of the world, usually the machine's.
-pub fn wiremock_skin(
-    graph: SharedGraph,
-    clock: impl Fn() -> Timestamp + Send + Sync + 'static,
-) -> WiremockSkin {
-    skin(move |request: &Request| graph.handle(clock(), request))
-}
-
-fn skin(service: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> WiremockSkin {
+/// A catch-all responder over a fake's own way to answer.
+pub(crate) fn skin(service: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> WiremockSkin {
     WiremockSkin { service: Arc::new(service), made: Arc::new(Mutex::new(None)) }
 }
 

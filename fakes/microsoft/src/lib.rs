@@ -6,5 +6,6 @@ pub mod entra;
 pub mod graph;
 mod http;
 mod shared;
+mod wire;
 
 pub use http::HttpFake;

@@ -3,11 +3,6 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use jiff::Timestamp;
-
-use crate::bot::FakeBot;
-use crate::graph::{Answer, FakeGraph, Request};
-
 /// A cheap handle on a fake: its in-memory skin.
 #[derive(Debug, Default)]
 pub struct Shared<F>(Arc<Mutex<F>>);
@@ -28,25 +23,5 @@ impl<F> Shared<F> {
     pub fn with<T>(&self, work: impl FnOnce(&mut F) -> T) -> T {
         // A thread that panicked has already failed its run; the fake itself stays usable.
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-/// A handle on a [`FakeGraph`].
-pub type SharedGraph = Shared<FakeGraph>;
-
-impl SharedGraph {
-    /// Serves one request at an instant.
-    pub fn handle(&self, now: Timestamp, request: &Request) -> Answer {
-        self.with(|graph| graph.handle(now, request))
-    }
-}
-
-/// A handle on a [`FakeBot`].
-pub type SharedBot = Shared<FakeBot>;
-
-impl SharedBot {
-    /// Serves one request at an instant.
-    pub fn handle(&self, now: Timestamp, request: &Request) -> Answer {
-        self.with(|bot| bot.handle(now, request))
     }
 }

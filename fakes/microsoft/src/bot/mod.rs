@@ -2,25 +2,14 @@
 //! its answers. Every rule it goes by is in [`BOT_RULES`], with its source; it shares no code with the server.
 
 mod rules;
+mod shared;
 mod sign;
 mod state;
 
 pub use rules::{BOT_RULES, BotRule};
+pub use shared::{SharedBot, serve};
 pub use sign::Forgery;
 pub use state::{BotDelivery, BotEvent, BotFault, BotPerson, BotSaying, BotSent, FakeBot};
-
-use crate::http::HttpFake;
-pub use crate::shared::SharedBot;
-
-/// Starts a server for a fake and moves the fake's addresses there.
-pub async fn serve(
-    bot: SharedBot,
-    clock: impl Fn() -> jiff::Timestamp + Send + Sync + 'static,
-) -> HttpFake<SharedBot> {
-    let server = crate::http::listen(bot, clock, SharedBot::handle).await;
-    server.fake.with(|bot| bot.set_base_url(&server.base_url()));
-    server
-}
 
 /// The channel's own name for itself.
 const CHANNEL: &str = "msteams";

@@ -4,9 +4,10 @@
 use jiff::Timestamp;
 
 use super::state::FakeEntra;
-use crate::graph::{Answer, Request};
+use crate::graph::SharedGraph;
 use crate::http::{HttpFake, listen};
-use crate::shared::{Shared, SharedGraph};
+use crate::shared::Shared;
+use crate::wire::{Answer, Request};
 
 /// A cheap handle on a [`FakeEntra`]: the in-memory skin.
 #[derive(Debug, Clone)]

@@ -14,7 +14,7 @@ use super::moment::{self, Ms};
 use super::reject::Rejection;
 use super::route::Operation;
 use super::rules::RuleId;
-use super::wire::Request;
+use crate::wire::Request;
 
 /// Delegated scopes that the fake knows.
 pub const ALL_SCOPES: [&str; 12] = [

@@ -11,7 +11,7 @@ use super::route::Operation;
 use super::rules::RuleId;
 use super::script_error::ScriptError;
 use super::throttle::RetryAfterForm;
-use super::wire::{Answer, Fate};
+use crate::wire::{Answer, Fate};
 
 /// Faults of one world.
 pub(super) const FAULTS_MAX: usize = 1000;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::route::Operation;
 use super::rules::RuleId;
 use super::throttle::Bucket;
-use super::wire::Fate;
+use crate::wire::Fate;
 
 /// Calls remembered; older ones are forgotten first.
 pub const CALLS_KEPT_MAX: usize = 200_000;

@@ -23,12 +23,12 @@ mod rules;
 mod script;
 mod script_error;
 mod sent;
+mod shared;
 mod spec;
 mod sponsors;
 mod state;
 mod throttle;
 mod trace;
-mod wire;
 mod write;
 
 pub use auth::{ALL_SCOPES, TokenSpec};
@@ -44,6 +44,7 @@ pub use route::Operation;
 pub use rules::{Mark, Rule, RuleId, rules};
 pub use script_error::ScriptError;
 pub use sent::SentMessage;
+pub use shared::{GraphServer, SharedGraph, serve, wiremock_skin};
 pub use spec::{
     AGENT, ApplicationSpec, AttachmentSpec, CardKind, ChatKind, ChatSpec, ForwardSpec, HOME_TENANT,
     HistorySpec, IdentityType, Importance, MentionSpec, MessageSpec, PersonSpec, SystemEventSpec, WorldSpec,
@@ -51,20 +52,6 @@ pub use spec::{
 pub use sponsors::agent_identity_id;
 pub use state::FakeGraph;
 pub use throttle::{Bucket, RetryAfterForm, ThrottleSpec};
-pub use wire::{Answer, Fate, Request};
 
-pub use crate::http::{DELAY_MAX_MS, HttpFake, WiremockSkin, wiremock_skin};
-pub use crate::shared::SharedGraph;
-
-/// A fake Graph that listens.
-pub type GraphServer = HttpFake<SharedGraph>;
-
-/// Starts a server for a fake and makes the fake's links name it.
-pub async fn serve(
-    graph: SharedGraph,
-    clock: impl Fn() -> jiff::Timestamp + Send + Sync + 'static,
-) -> Result<GraphServer, ScriptError> {
-    let server = crate::http::listen(graph, clock, SharedGraph::handle).await;
-    server.fake.with(|graph| graph.set_base_url(&server.base_url()))?;
-    Ok(server)
-}
+pub use crate::http::{DELAY_MAX_MS, HttpFake, WiremockSkin};
+pub use crate::wire::{Answer, Fate, Request};

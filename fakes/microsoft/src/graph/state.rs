@@ -26,7 +26,7 @@ use super::sent::SentMessage;
 use super::spec::PersonSpec;
 use super::throttle::{Bucket, Refusal, RetryAfterForm, Throttle};
 use super::trace::Trace;
-use super::wire::{Answer, Fate, Request};
+use crate::wire::{Answer, Fate, Request};
 
 const DEFAULT_BASE_URL: &str = "https://graph.microsoft.com";
 const JSON_TYPE: &str =

@@ -96,7 +96,7 @@ impl Answer {
         serde_json::from_slice(&self.body).unwrap_or(serde_json::Value::Null)
     }
 
-    pub(super) fn set_header(&mut self, name: &str, value: &str) {
+    pub(crate) fn set_header(&mut self, name: &str, value: &str) {
         self.headers.retain(|(n, _)| n != name);
         self.headers.push((name.to_owned(), value.to_owned()));
     }
