@@ -2,7 +2,7 @@
 
 use schemas::Version;
 
-use super::protocol::Judged;
+use super::outcome::Judged;
 
 /// Facts about the server, for the head of a report.
 #[derive(Debug, Clone, Default)]

@@ -15,8 +15,7 @@ use super::arguments;
 use super::discover::Discovered;
 use super::lab::Wishes;
 use super::meeting::{Met, meet};
-use super::outcome::Outcome;
-use super::protocol::Judged;
+use super::outcome::{Judged, Outcome};
 use super::row::{HOSTS, Placed};
 use super::target::Target;
 

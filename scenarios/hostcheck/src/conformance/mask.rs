@@ -2,8 +2,7 @@
 //! may contain words of the server.
 
 use super::findings::Findings;
-use super::outcome::Outcome;
-use super::protocol::Judged;
+use super::outcome::{Judged, Outcome};
 
 /// The replacement of a secret.
 const MASKED: &str = "<secret>";

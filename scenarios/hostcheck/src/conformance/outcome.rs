@@ -1,6 +1,8 @@
 //! The outcome of a check, with its evidence. A check without an answer has not passed.
 
-use reports::event::Status;
+use std::collections::BTreeMap;
+
+use reports::event::{Status, WireLine};
 
 /// The outcome of one check.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,6 +80,29 @@ impl Outcome {
             (one, other) if one.weight() >= other.weight() => one,
             (_, other) => other,
         }
+    }
+}
+
+/// The verdict on one row in one column.
+#[derive(Debug, Clone)]
+pub struct Judged {
+    /// The row's id.
+    pub row: String,
+    /// The version, or the host.
+    pub column: String,
+    /// The outcome.
+    pub outcome: Outcome,
+    /// The transcript, where it is evidence.
+    pub transcript: Vec<WireLine>,
+    /// Facts of the session.
+    pub session: BTreeMap<String, String>,
+}
+
+impl Judged {
+    /// A verdict without evidence.
+    pub(crate) fn bare(row: &str, column: &str, outcome: Outcome) -> Self {
+        let (row, column) = (row.to_owned(), column.to_owned());
+        Self { row, column, outcome, transcript: Vec::new(), session: BTreeMap::new() }
     }
 }
 

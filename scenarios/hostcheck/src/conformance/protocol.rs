@@ -6,13 +6,12 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use futures_util::StreamExt as _;
-use reports::event::WireLine;
 use schemas::Version;
 
 use super::check::{self, Needs, Probe};
 use super::discover::Discovered;
 use super::lab::Lab;
-use super::outcome::{Evidence, Outcome};
+use super::outcome::{Evidence, Judged, Outcome};
 use super::plan::Plan;
 use super::row::Placed;
 use super::target::Target;
@@ -38,29 +37,6 @@ const GATED: [(&str, &[&str]); 7] = [
 
 /// The rule that can be judged only after two progress notifications of one request.
 const GROWTH: &str = "progress-increases";
-
-/// The verdict on one row in one column.
-#[derive(Debug, Clone)]
-pub struct Judged {
-    /// The row's id.
-    pub row: String,
-    /// The version, or the host.
-    pub column: String,
-    /// The outcome.
-    pub outcome: Outcome,
-    /// The transcript, where it is evidence.
-    pub transcript: Vec<WireLine>,
-    /// Facts of the session.
-    pub session: BTreeMap<String, String>,
-}
-
-impl Judged {
-    /// A verdict without evidence.
-    pub(crate) fn bare(row: &str, column: &str, outcome: Outcome) -> Self {
-        let (row, column) = (row.to_owned(), column.to_owned());
-        Self { row, column, outcome, transcript: Vec::new(), session: BTreeMap::new() }
-    }
-}
 
 /// The answers of one probe.
 struct Told {

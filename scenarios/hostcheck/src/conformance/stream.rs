@@ -11,8 +11,7 @@ use reports::event::{
 use schemas::Version;
 
 use super::findings::About;
-use super::outcome::Outcome;
-use super::protocol::Judged;
+use super::outcome::{Judged, Outcome};
 use super::row::Placed;
 use crate::host::Host;
 
