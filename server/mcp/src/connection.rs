@@ -25,8 +25,8 @@ pub struct Options {
     pub name: &'static str,
     /// The version of this server for clients.
     pub version: String,
-    /// The sets of tools to offer; `None` for all.
-    pub tool_sets: Option<BTreeSet<&'static str>>,
+    /// The sets whose tools are not offered. A set that is not named here is offered, whatever its provider calls it.
+    pub left_out_sets: BTreeSet<&'static str>,
     /// Why there may be no tool at all, in words that follow "there is none". It depends on the configuration.
     pub why_no_tools: &'static str,
     /// A problem that keeps the server from its work, with the fix; every tool then answers with it and does nothing.
@@ -45,7 +45,7 @@ impl Default for Options {
         Self {
             name: "entraclaw",
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            tool_sets: None,
+            left_out_sets: BTreeSet::new(),
             why_no_tools: "",
             trouble: None,
             variables: &[],

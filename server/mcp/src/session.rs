@@ -69,8 +69,7 @@ impl Session {
         };
         for (provider, offers) in session.providers.iter().map(|provider| provider.offers()).enumerate() {
             for offer in offers.tools {
-                let sets = session.connection.options.tool_sets.as_ref();
-                if sets.is_none_or(|sets| sets.contains(offer.set)) {
+                if !session.connection.options.left_out_sets.contains(offer.set) {
                     session.tools.insert(offer.tool.name.to_string(), Offered { provider, offer });
                 }
             }

@@ -10,7 +10,7 @@ use super::file::{self, ProfileError, ProfileFile};
 /// Largest edit distance of a name that is suggested.
 const SUGGESTION_DISTANCE_MAX: usize = 8;
 
-const FILES: [(&str, &str); 29] = [
+const FILES: &[(&str, &str)] = &[
     ("claude-code@2.0.73", include_str!("../../profiles/claude-code@2.0.73.yaml")),
     ("claude-code@2.1.148", include_str!("../../profiles/claude-code@2.1.148.yaml")),
     ("claude-code@2.1.163", include_str!("../../profiles/claude-code@2.1.163.yaml")),
@@ -84,8 +84,25 @@ pub fn profile(id: &str) -> Result<Arc<Profile>, ProfileError> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use crate::Mark;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test compares with the folder")]
+    fn every_file_of_the_folder_is_named() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("profiles");
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let id = path.file_stem().unwrap().to_str().unwrap();
+            let is_profile = path.extension().is_some_and(|ending| ending == "yaml");
+            assert!(
+                !is_profile || FILES.iter().any(|(name, _)| *name == id),
+                "name {id} in FILES, or it is not read"
+            );
+        }
+    }
 
     #[test]
     fn every_embedded_profile_is_whole_and_named_as_its_file() {

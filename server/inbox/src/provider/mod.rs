@@ -198,7 +198,11 @@ pub async fn serve(
 ) -> Exit {
     let connection = Options {
         version: options.version.clone(),
-        tool_sets: Some(options.tool_sets.iter().map(|set| set.as_str()).collect()),
+        left_out_sets: ToolSet::ALL
+            .into_iter()
+            .filter(|set| !options.tool_sets.contains(set))
+            .map(ToolSet::as_str)
+            .collect(),
         why_no_tools: options.why_no_tools,
         trouble: options.trouble.clone(),
         variables: &[ACCESS_TOKEN_VARIABLE],

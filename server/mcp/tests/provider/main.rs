@@ -128,7 +128,7 @@ async fn work_reports_progress_and_answers_before_the_host_gives_it_up() {
 #[tokio::test(start_paused = true)]
 async fn a_call_without_any_tool_gets_the_configured_reason() {
     let options = Options {
-        tool_sets: Some([].into()),
+        left_out_sets: ["toy"].into(),
         why_no_tools: ", for the toy is put away",
         ..Options::default()
     };
