@@ -123,7 +123,7 @@ fn entry(line: &str) -> Option<Entry> {
 pub struct Played {
     /// The cells, in the order of the corpus, each once.
     pub cells: Vec<Cell>,
-    /// Entries that name a missing scenario or host, one text each.
+    /// The entries that can't be played, each with the reason.
     pub stale: Vec<String>,
 }
 

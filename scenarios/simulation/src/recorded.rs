@@ -21,7 +21,7 @@ const PAUSE_MS_MAX: f64 = 3_600_000.0;
 /// An answer may take this much longer than twice the time it took, in milliseconds.
 const ROOM_MS: f64 = 5_000.0;
 
-/// The choices of the command line.
+/// The person's choices for the scenario.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// The scenario's id, `area.what-it-shows`.

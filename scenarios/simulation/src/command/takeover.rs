@@ -68,7 +68,7 @@ fn calls(graph: &SharedGraph) -> u64 {
     graph.with(|graph| graph.calls_total())
 }
 
-/// The index of the session that says that it polls.
+/// The index of the session that the status file names as the one that polls.
 async fn leader(home: &Path, sessions: &[Session]) -> usize {
     loop {
         if let Some(pid) = leader_pid(home)

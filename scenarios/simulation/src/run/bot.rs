@@ -19,7 +19,7 @@ use super::play::Play;
 use crate::oracle::{Heard, Written};
 use crate::scenario::{BotAgain, BotExpect, BotSay, BotStep};
 
-/// The receiver of activities, on either stage.
+/// The path to which activities are posted, on either stage.
 const PATH: &str = "/api/messages";
 /// The time that a sender waits for a listener.
 const LISTEN_MAX: Duration = Duration::from_secs(10);

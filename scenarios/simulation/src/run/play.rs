@@ -211,7 +211,7 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// Notes that the server may not have read a person's earlier messages.
+    /// Notes that it is not known whether the server has read a person's earlier messages.
     pub(crate) fn unsettle(&self, person: &str) {
         for session in self.sessions.values() {
             session.view.borrow_mut().ledger.unsettle(person);

@@ -79,7 +79,7 @@ struct ProcessStage {
     environment: BTreeMap<String, String>,
     home: PathBuf,
     port: KeptPort,
-    /// The folder in which the cell runs setup.
+    /// The machine on which the cell runs setup.
     machine: Option<Machine>,
 }
 

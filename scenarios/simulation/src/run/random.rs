@@ -32,7 +32,7 @@ const RETRY_AFTER_S: u32 = 60;
 struct Cast {
     /// The chats that the agent is in.
     chats: Vec<String>,
-    /// The people who write to a chat.
+    /// The person who writes to each chat.
     writers: BTreeMap<String, String>,
     /// The people who may speak at first.
     people: Vec<String>,
@@ -45,7 +45,7 @@ struct Cast {
 }
 
 impl Cast {
-    /// That of a scenario.
+    /// The cast of a scenario.
     fn of(scenario: &Scenario) -> Self {
         let people = scenario.world.people.keys().filter(|person| !scenario.strangers.contains(person));
         let people: Vec<String> = people.cloned().collect();

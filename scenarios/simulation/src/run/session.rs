@@ -55,7 +55,7 @@ pub(crate) struct Host {
     pub(crate) wait: Vec<String>,
     /// The extension that is loaded into the session, where the host has extensions.
     pub(crate) extension: Extension,
-    /// The listener in front of its wake-up, where that is a real one.
+    /// Serves its wake-up, where that is a real one.
     pub(crate) attendance: Option<Attendance>,
 }
 
@@ -66,7 +66,7 @@ pub(crate) struct Extension {
     pub(crate) arguments: Vec<String>,
 }
 
-/// Stands before the wake-up for one run of the host.
+/// Serves the wake-up for one run of the host.
 pub(crate) type Attendance = Rc<dyn Fn() -> LocalBoxFuture<'static, ()>>;
 
 /// The host as its files describe it, in place of the runner's own settings.
@@ -122,12 +122,12 @@ impl Session {
         }
     }
 
-    /// The carriers that are set up in its host.
+    /// The options of its host.
     pub(crate) fn options(&self) -> &HostOptions {
         &self.host.options
     }
 
-    /// Whom it reads as.
+    /// The consumer as which it reads.
     pub(crate) fn consumer(&self) -> &str {
         &self.host.consumer
     }

@@ -10,7 +10,7 @@ use crate::scenario::{Inbound, PeerStep, Replacement};
 /// Texts that wait for the person, or for a dialog to close, at most.
 const WAITING_MAX: usize = 100;
 
-/// The setting for incoming messages.
+/// The limits of the inbox socket.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct SocketLimits {
     /// Texts at once; none where nothing limits them.
@@ -28,7 +28,7 @@ pub(crate) struct SocketLimits {
 }
 
 impl SocketLimits {
-    /// Those of a host.
+    /// The limits of a host.
     pub(crate) fn of(profile: &Profile) -> Self {
         let wake_up = &profile.wake_up;
         let signed = |ms: u64| i64::try_from(ms).unwrap_or(i64::MAX);

@@ -46,6 +46,6 @@ pub(crate) trait Stage {
     fn machine(&self) -> Option<&Machine> {
         None
     }
-    /// The date of the stage's clock.
+    /// The date and time of the stage's clock.
     fn now(&self) -> jiff::Timestamp;
 }

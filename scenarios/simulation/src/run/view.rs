@@ -16,7 +16,7 @@ const TRANSCRIPT_LINES_MAX: usize = 4_000;
 /// The wire rule that some hosts break in their own way.
 const UNDECLARED: &str = "undeclared-capability";
 
-/// The key under which hooks answer in words.
+/// The places of the text in a hook's answer.
 const HOOK_WORDS: [&str; 3] = ["/reason", "/additionalContext", "/hookSpecificOutput/additionalContext"];
 
 /// The carriers that show no ids.

@@ -116,7 +116,7 @@ impl WakeUpTarget {
         format!("{}-{}", host.session, host.runs)
     }
 
-    /// The number of waiting messages.
+    /// The number of our hooks that run beside the session.
     pub(super) fn beside(&self) -> usize {
         self.beside.load(Ordering::Relaxed)
     }

@@ -102,7 +102,7 @@ pub(crate) struct Item {
 pub(crate) struct Session {
     /// The server runs.
     pub(crate) running: bool,
-    /// Its progress, in words.
+    /// Its state, in words.
     pub(crate) status: String,
     /// Older lines that are not listed.
     pub(crate) left_out: usize,

@@ -60,7 +60,7 @@ pub struct BotSay {
     pub or_later: bool,
     /// Any answer will do, and none; a message that was not answered with 200 may be lost.
     pub any_status: bool,
-    /// The server must not listen there.
+    /// True: the message must reach no listener, as the server does not listen.
     pub nobody_listens: bool,
 }
 

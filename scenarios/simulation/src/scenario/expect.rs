@@ -35,7 +35,7 @@ pub enum Expect {
     Setup(SetupExpect),
     /// Our hooks that run beside a session.
     Waking(WakingExpect),
-    /// The status command prints this.
+    /// The state that the sessions report to the status command.
     Status(StatusExpect),
 }
 

@@ -29,7 +29,7 @@ pub(super) use installed::install;
 
 /// The names by which people start the hosts.
 const HOST_PROGRAMS: [&str; 6] = ["claude", "copilot", "codex", "gemini", "opencode", "qwen"];
-/// The folder of the system's programs.
+/// The search path of the system's programs.
 const SYSTEM_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// Before what setup prints of how the host is started.
 const LAUNCH: &str = "Start it: ";
@@ -51,13 +51,13 @@ pub(crate) struct Machine {
     handed: Environment,
     home: PathBuf,
     project: PathBuf,
-    /// The file in which the hosts' programs write their arguments.
+    /// The folder in which the hosts' programs leave the arguments that they were started with.
     spool: PathBuf,
     /// The person's own environment: that of a shell, with nothing of ours in it but a token.
     environment: BTreeMap<String, String>,
     /// The files before anything ran, to the byte.
     before: BTreeMap<String, Vec<u8>>,
-    /// Where the host listens that does.
+    /// The port of a host that listens.
     port: KeptPort,
     /// The arguments of the host when it was last started as setup says.
     launch: RefCell<Vec<String>>,

@@ -25,10 +25,10 @@ const LOOK: Duration = Duration::from_millis(20);
 const BODY_BYTES_MAX: usize = 1024 * 1024;
 /// Connections at once.
 const CONNECTIONS_MAX: usize = 16;
-/// The endings of a started program's files.
+/// The ending of the file that a started program leaves.
 const CALL: &str = "call";
 
-/// A listener in front of a session's wake-up; it stops when dropped.
+/// Serves the wake-up of a session until the future is dropped.
 pub(super) async fn attend(
     wake_up: OpenWakeUp,
     spool: PathBuf,

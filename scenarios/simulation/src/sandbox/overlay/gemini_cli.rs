@@ -6,7 +6,7 @@ use entraclaw::setup::{Content, Found, with};
 
 use super::base::{Overlay, Wanted, files, plain_path, rules};
 
-/// The folder of a program's settings for every user of a machine.
+/// The places of a program's settings for every user of a machine.
 struct Machine {
     settings_variable: &'static str,
     defaults_variable: &'static str,

@@ -72,7 +72,7 @@ impl PlayHost {
     }
 }
 
-/// The words that may follow a program's name.
+/// The endings that a program's file may have.
 fn endings() -> impl Iterator<Item = &'static str> {
     let all: &[&str] = if cfg!(windows) { &[".exe", ".cmd", ".bat"] } else { &[""] };
     all.iter().copied()
