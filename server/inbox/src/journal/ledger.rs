@@ -1,4 +1,4 @@
-//! What one consumer has been shown, has been pushed, and has acknowledged, channel by channel.
+//! What one consumer was shown, was pushed, and has acknowledged, by channel.
 //!
 //! It is a pure function of the notes in the consumer's file. Every note can be applied twice without harm.
 
@@ -11,68 +11,71 @@ use super::index::Tally;
 use super::intervals::Intervals;
 use crate::record::Channel;
 
-/// Records of one channel: all that lie in `from..=to`.
+/// A stretch `from..=to` of one channel.
 ///
-/// One record's span begins right behind its predecessor in the channel, so that spans of neighbours join and a
-/// consumer of one channel needs one range as much as a consumer of all.
+/// The span of one record begins right after the record before it in the channel. So the spans of neighbours
+/// join, and a consumer of one channel needs a single range, as a consumer of all channels does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Span(pub(super) Channel, pub(super) u64, pub(super) u64);
 
 impl Span {
-    /// The record that ends it.
+    /// The place of the record that ends the span.
     pub(super) fn seq(self) -> u64 {
         self.2
     }
 
-    /// Whether the record of another one lies in it.
+    /// Whether the span covers the record that ends `other`.
     fn covers(self, other: Self) -> bool {
         self.0 == other.0 && (self.1..=self.2).contains(&other.seq())
     }
 }
 
-/// Where orphaned deliveries lie whose slot another session has taken; no session has this slot.
+/// The slot of orphaned deliveries whose own slot another session has taken; no session has this slot.
 pub(super) const ORPHANS_SLOT: u16 = u16::MAX;
 
 /// One line of a consumer's file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "note", rename_all = "snake_case")]
 pub(super) enum Note {
-    /// First line; `generation` grows with every rewriting, so that a reader sees that offsets are void.
+    /// The first line. `generation` grows each time the file is rewritten, which tells a reader that its
+    /// offsets are void.
     Header { v: u32, generation: u64 },
-    /// A session begins in a slot. The session that had it before is dead, and what that one held goes to [`ORPHANS_SLOT`].
+    /// A session begins in a slot. The session that had the slot before has ended, and its unacknowledged
+    /// deliveries go to [`ORPHANS_SLOT`].
     Open { slot: u16, session: String },
-    /// A session holds these records until it says more; no other one does. `at` is when it was given them.
+    /// A session was handed these records at the time `at`. It holds them until its next note about them; no
+    /// other session does.
     HandOut {
         slot: u16,
         spans: Vec<Span>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         at: Option<Timestamp>,
     },
-    /// Records were shown without being held. `orphaned_by` are the slots of dead sessions that held some of them: these
-    /// are no longer orphaned.
+    /// Records were shown without being handed out. `orphaned_by` are the slots of ended sessions that held
+    /// some of them; these records are not orphaned from then on.
     Show {
         spans: Vec<Span>,
         #[serde(rename = "graves", default, skip_serializing_if = "Vec::is_empty")]
         orphaned_by: Vec<u16>,
     },
-    /// Records were pushed. `orphaned_by` are the slots of dead sessions that held some of them: these are not pushed a
-    /// third time.
+    /// Records were pushed. `orphaned_by` are the slots of ended sessions that held some of them; these
+    /// records are not pushed a third time.
     Push {
         spans: Vec<Span>,
         #[serde(rename = "graves", default, skip_serializing_if = "Vec::is_empty")]
         orphaned_by: Vec<u16>,
     },
-    /// The push of these records surely showed nothing, so they were not pushed after all, and another session may push
-    /// the orphaned ones among them. What showed them by another way stands.
+    /// The push of these records surely showed nothing, so they count as not pushed, and another session may
+    /// push the orphaned ones among them. If they were also shown in another way, that stays noted.
     Withdraw { spans: Vec<Span> },
-    /// The agent of the session in `slot` was told that messages wait, up to the record `through`, and not what they say.
-    /// `reminders` is how many times in a row nothing was new in what it was told.
+    /// The agent of the session in `slot` was told that messages wait, up to the record `through`, without
+    /// their text. `reminders` is how many times in a row it was told of nothing new.
     Announce { slot: u16, through: u64, at: Timestamp, reminders: u32 },
-    /// A session no longer holds these records, and they are unread again.
+    /// A session gives up these records, and they are unread again.
     GiveBack { slot: u16, spans: Vec<Span> },
-    /// The consumer was there at this time. Written about once an hour, for retention.
+    /// The consumer was active at this time. Written about once an hour, for retention.
     Seen { at: Timestamp },
-    /// The consumer has these records. `newest` is the id of the last of them, when it is known.
+    /// The consumer has acknowledged these records. `newest` is the id of the last of them, when it is known.
     Ack { spans: Vec<Span>, newest: Option<Newest> },
 }
 
@@ -83,7 +86,7 @@ pub(super) struct Newest {
     pub(super) id: String,
 }
 
-/// Spans that touch become one.
+/// Joins spans that touch.
 pub(super) fn joined(mut spans: Vec<Span>) -> Vec<Span> {
     spans.sort_unstable();
     spans.dedup_by(|next, before| {
@@ -96,7 +99,7 @@ pub(super) fn joined(mut spans: Vec<Span>) -> Vec<Span> {
     spans
 }
 
-/// Intervals of every channel.
+/// A set of places for each channel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Marks {
     channels: [Intervals; Channel::ALL.len()],
@@ -120,7 +123,6 @@ impl Marks {
         &self.channels[channel.index()]
     }
 
-    /// Whether a record is marked.
     pub(super) fn has(&self, channel: Channel, seq: u64) -> bool {
         self.of(channel).contains(seq)
     }
@@ -135,56 +137,56 @@ impl Marks {
     }
 }
 
-/// What a session holds.
+/// The unacknowledged deliveries of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Slot {
     session: String,
     pub(super) held: BTreeMap<u64, Held>,
 }
 
-/// A record that a session holds.
+/// A record that was handed to a session and is not acknowledged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Held {
     pub(super) span: Span,
-    /// When the session was given it; unknown in files of older versions.
+    /// When the record was handed out; unknown in files of older versions.
     pub at: Option<Timestamp>,
-    /// The session died, and another one pushed it since. Whether the model saw that is not known.
+    /// The session ended, and another session pushed the record since. It is not known whether the model saw
+    /// it.
     pub(super) is_pushed_again: bool,
 }
 
-/// What an agent was last told of what waits.
+/// The last announcement of waiting messages to an agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Announced {
-    /// The session whose agent it was; [`ORPHANS_SLOT`] when that session is gone.
+    /// The session of the agent; [`ORPHANS_SLOT`] when that session has ended.
     pub(super) slot: u16,
-    /// The newest record that it was told of.
+    /// The newest announced record.
     pub(super) through: u64,
     pub at: Timestamp,
-    /// How many times in a row it was told of nothing new.
+    /// How many times in a row the announcement had nothing new.
     pub(super) reminders: u32,
 }
 
-/// Where a consumer stands.
+/// The state of a consumer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Ledger {
-    /// What it has acknowledged.
+    /// What the consumer has acknowledged.
     pub(super) acked: Marks,
-    /// What it was shown by a way other than a push, and what it has acknowledged.
+    /// What the consumer was shown in another way than by a push, and what it has acknowledged.
     pub(super) shown: Marks,
-    /// What it was pushed.
+    /// What the consumer was pushed.
     pub(super) pushed: Marks,
-    /// The last announcement of what waits.
     pub(super) announced: Option<Announced>,
     pub(super) slots: BTreeMap<u16, Slot>,
     /// The newest record that was acknowledged.
     pub(super) newest_acked: Option<Newest>,
     pub(super) generation: u64,
-    /// When the consumer was last noted to be there.
+    /// When the consumer was last noted as active.
     pub(super) seen_at: Option<Timestamp>,
 }
 
 impl Ledger {
-    /// Takes one note in.
+    /// Applies one note.
     pub(super) fn apply(&mut self, note: &Note) {
         match note {
             Note::Header { generation, .. } => self.generation = *generation,
@@ -258,8 +260,8 @@ impl Ledger {
         }
     }
 
-    /// Whether a stretch of the journal, between what it holds before and up to its end, may have a record of these
-    /// channels that is not acknowledged.
+    /// Whether a stretch of the journal may hold an unacknowledged record of these channels. The stretch is
+    /// given by what the journal holds before it and up to its end.
     pub(super) fn may_miss(
         &self,
         mut channels: impl Iterator<Item = Channel>,
@@ -272,18 +274,18 @@ impl Ledger {
         })
     }
 
-    /// The latest place that was acknowledged; 0 when none was.
+    /// The latest acknowledged place; 0 when there is none.
     pub(super) fn last_acked(&self) -> u64 {
         self.acked.last()
     }
 
-    /// The latest place that any note speaks of; the journal never gives a place twice that a consumer was shown.
+    /// The latest place in any note. The journal never uses a place again that a consumer was shown.
     pub(super) fn last_seen(&self) -> u64 {
         let announced = self.announced.map_or(0, |announced| announced.through);
         self.acked.last().max(self.shown.last()).max(self.pushed.last()).max(announced)
     }
 
-    /// The fewest notes that lead here, for a new generation of the file.
+    /// The fewest notes that lead to this state, for a new generation of the file.
     pub(super) fn to_notes(&self) -> Vec<Note> {
         let mut notes = vec![
             Note::Header { v: 1, generation: self.generation + 1 },
@@ -305,7 +307,8 @@ impl Ledger {
                 notes.push(Note::Push { spans, orphaned_by: vec![slot] });
             }
         }
-        // Behind the sessions: one that begins takes the announcements of its slot with it.
+        // After the notes of the sessions, because a session that begins removes the announcements of its
+        // slot.
         notes.extend(self.announced.map(|Announced { slot, through, at, reminders }| Note::Announce {
             slot,
             through,

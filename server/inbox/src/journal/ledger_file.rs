@@ -1,6 +1,7 @@
-//! The file behind a [`Ledger`]: `inbox/consumers/<name>.jsonl`, appended to by every session of that consumer.
+//! The file of a [`Ledger`]: `inbox/consumers/<name>.jsonl`. Every session of that consumer appends to it.
 //!
-//! Whoever writes holds the consumer's lock; reading needs none. It must survive a line that somebody died in.
+//! A writer holds the consumer's lock; a reader needs none. The file must survive a line that a process left
+//! unfinished.
 
 use std::io;
 use std::sync::Arc;
@@ -13,30 +14,30 @@ use entraclaw_seams::storage::Storage;
 
 /// The folder of consumers' files and locks.
 pub(super) const CONSUMERS: &str = "inbox/consumers";
-/// More than the longest header line.
+/// Longer than any header line.
 const HEADER_BYTES: usize = 96;
-/// Behind the name of a file that is kept aside.
+/// The suffix of a file that is kept aside.
 pub(super) const ASIDE: &str = ".damaged";
 
-/// A consumer's file and what it says.
+/// A consumer's file and the ledger in it.
 pub(super) struct LedgerFile {
     storage: Arc<dyn Storage>,
     path: String,
     ledger: Ledger,
-    /// The header as it was read; another one means that the file was rewritten.
+    /// The header as it was read; a different header means that the file was rewritten.
     header: Vec<u8>,
-    /// Up to here lines were read.
+    /// The length up to which lines were read.
     read_len: u64,
-    /// Length after the last rewriting.
+    /// The file's length after it was last rewritten.
     base_len: u64,
     /// Whether the file ends in the middle of a line.
     is_torn: bool,
-    /// Whether a line is neither whole nor one that somebody died in.
+    /// Whether a line is neither intact nor left unfinished by a process.
     is_damaged: bool,
 }
 
 impl LedgerFile {
-    /// The file of a consumer, not read yet.
+    /// The file of a consumer, before it is read.
     pub(super) fn new(storage: Arc<dyn Storage>, consumer: &ConsumerName) -> Self {
         Self {
             storage,
@@ -50,33 +51,32 @@ impl LedgerFile {
         }
     }
 
-    /// The consumer of a file name.
     pub(super) fn consumer_of(file_name: &str) -> Option<ConsumerName> {
         ConsumerName::new(file_name.strip_suffix(".jsonl")?).ok()
     }
 
-    /// What the file said when it was last read.
+    /// The ledger as it was last read.
     pub(super) fn ledger(&self) -> &Ledger {
         &self.ledger
     }
 
-    /// Takes a note in that could not be written.
+    /// Applies a note that could not be written.
     pub(super) fn apply_unwritten(&mut self, note: &Note) {
         self.ledger.apply(note);
     }
 
-    /// Whether there is nothing to read.
+    /// Whether the file is missing or empty.
     pub(super) fn is_missing(&self) -> io::Result<bool> {
         Ok(self.storage.len(&self.path)?.unwrap_or(0) == 0)
     }
 
-    /// Whether it was read and has a line that says nothing and that nobody died in.
+    /// Whether a line that was read is neither intact nor left unfinished by a process.
     pub(super) fn is_damaged(&self) -> bool {
         self.is_damaged
     }
 
-    /// Whether what was read is no longer there: the file was deleted, emptied, cut or overwritten. When another session
-    /// rewrites it, it is not.
+    /// Whether content that was read is gone: the file was deleted, emptied, cut or overwritten. A rewriting
+    /// by another session does not count.
     pub(super) fn has_lost(&self) -> io::Result<bool> {
         if self.read_len == 0 {
             return Ok(false);
@@ -92,14 +92,14 @@ impl LedgerFile {
         Ok(header)
     }
 
-    /// Like [`LedgerFile::refresh`] for a living session, whose file nobody may take away: where that was done all the same
-    /// it keeps what it knows. [`LedgerFile::append`] writes that anew.
+    /// Like [`LedgerFile::refresh`], for a running session, whose file must not be removed. If it was removed
+    /// all the same, the ledger in memory is kept, and [`LedgerFile::append`] writes it anew.
     pub(super) fn refresh_or_keep(&mut self) -> io::Result<()> {
         if self.has_lost()? { Ok(()) } else { self.refresh() }
     }
 
-    /// Reads what was added, or all of it anew where the file is another one. Notes that no file has are for the caller to
-    /// apply again.
+    /// Reads the added lines, or the whole file where it was replaced. The caller must then apply again the
+    /// notes that no file has.
     pub(super) fn refresh(&mut self) -> io::Result<()> {
         let Some(len) = self.storage.len(&self.path)? else {
             if self.read_len > 0 {
@@ -117,12 +117,12 @@ impl LedgerFile {
         while let Some(piece) = lines.next()? {
             if !piece.ended {
                 self.is_torn = true;
-                // Every note begins so, and what closes the line before it.
+                // Every note begins with a brace, and the end of an unfinished line with `~`.
                 self.is_damaged |= !piece.bytes.starts_with(b"{") && !piece.bytes.starts_with(b"~");
                 break;
             }
             self.read_len = piece.end();
-            // An unreadable line is one that somebody died in: what it told never happened.
+            // An unreadable line was left unfinished by a process, so its note never counted.
             if let Some(note) = line::parse::<Note>(piece.bytes) {
                 self.ledger.apply(&note);
             }
@@ -142,9 +142,9 @@ impl LedgerFile {
         self.is_damaged = false;
     }
 
-    /// Appends notes with one `write` each, then reads them back. Returns whether the file had lost what was read and was
-    /// written anew instead. The caller holds the consumer's lock and has just called [`LedgerFile::refresh`] or
-    /// [`LedgerFile::refresh_or_keep`].
+    /// Appends notes with one `write` each, then reads them back. Returns whether the file had lost content
+    /// that was read and was written anew instead. The caller holds the consumer's lock and has just called
+    /// [`LedgerFile::refresh`] or [`LedgerFile::refresh_or_keep`].
     pub(super) fn append(&mut self, notes: &[Note]) -> io::Result<bool> {
         if self.has_lost()? {
             for note in notes {
@@ -153,7 +153,8 @@ impl LedgerFile {
             return self.rewrite().map(|()| true);
         }
         let mut file = self.storage.append(&self.path, true)?;
-        // A line that lacked nothing but its end must not become whole: whoever wrote it was told that it was not taken.
+        // A line that lacks only its newline must not become intact: its writer was told that the write
+        // failed.
         let mut line = Vec::from(if self.is_torn { "~\n" } else { "" });
         for note in notes {
             line.append(&mut to_line(note));
@@ -164,7 +165,8 @@ impl LedgerFile {
         self.refresh().map(|()| false)
     }
 
-    /// Puts what is known otherwise in the place of what the file says, which is kept aside. The caller holds the lock.
+    /// Replaces the file by what is known from elsewhere, and keeps the old file aside. The caller holds the
+    /// lock.
     pub(super) fn make_again(&mut self, known: Ledger) -> io::Result<()> {
         let len = self.storage.len(&self.path)?.unwrap_or(0);
         if len > 0 {
@@ -181,8 +183,8 @@ impl LedgerFile {
         self.refresh()
     }
 
-    /// Rewrites the file when it has grown beyond `bytes_max` and beyond twice its last rewriting. The caller holds
-    /// the lock.
+    /// Rewrites the file when it is longer than `bytes_max` and than twice its length after the last
+    /// rewriting. The caller holds the lock.
     pub(super) fn compact(&mut self, bytes_max: u64) -> io::Result<()> {
         if self.read_len <= bytes_max.max(self.base_len.saturating_mul(2)) {
             return Ok(());
@@ -191,24 +193,24 @@ impl LedgerFile {
     }
 }
 
-/// The lock of whoever writes a consumer's file. `~` is in no consumer's name, so no consumer's file can be another's
-/// lock.
+/// The lock for writing a consumer's file. No consumer's name has a `~`, so this path is never another
+/// consumer's file.
 pub(super) fn lock_path(consumer: &ConsumerName) -> String {
     format!("{CONSUMERS}/{consumer}~.lock")
 }
 
-/// The lock that a living session holds.
+/// The lock that a running session holds.
 pub(super) fn slot_path(consumer: &ConsumerName, slot: u16) -> String {
     format!("{CONSUMERS}/{consumer}~{slot}.lock")
 }
 
-/// Whether a session lives in a slot. If its lock can't be asked for, none does: a marked repetition is better than a
-/// loss.
+/// Whether a running session has the slot. A lock that can't be asked for counts as free: a marked repetition
+/// is better than a loss.
 pub(super) fn slot_is_taken(storage: &dyn Storage, consumer: &ConsumerName, slot: u16) -> bool {
     slot != ORPHANS_SLOT && matches!(storage.try_lock(&slot_path(consumer, slot)), Ok(None))
 }
 
-/// Whether a line is whole, or one that somebody died in and the next one closed.
+/// Whether a line is intact, or was left unfinished by a process and closed by the next writer.
 fn is_sound(line: &[u8]) -> bool {
     let line = line::without_return(line.strip_suffix(b"\n").unwrap_or(line));
     line.ends_with(b"~") || line::is_intact(line)

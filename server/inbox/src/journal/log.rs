@@ -1,6 +1,7 @@
-//! The journal's files as one row of records: where each is, and reading them a block at a time.
+//! The journal's files as one sequence of records: the place of each, and reading them a block at a time.
 //!
-//! Memory holds only the indexes and a few blocks, however long the journal is. What is read is checked.
+//! Memory holds only the indexes and a few blocks, however long the journal is. Everything that is read is
+//! checked.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -25,9 +26,10 @@ use entraclaw_seams::storage::{Stamp, Storage};
 const CACHED_BLOCKS_MAX: usize = 4;
 /// Counts remembered by [`Log::rank`].
 const RANKS_MAX: usize = 4_096;
-/// The open file's index is saved after so many new blocks; opening scans at most that much.
+/// The index of the open file is saved after this many new blocks; opening the journal scans at most that
+/// much.
 const CHECKPOINT_BLOCKS: usize = 16;
-/// How often one file is mended by one process before it is only tolerated.
+/// How often one process mends the same file; after that it only tolerates the damage.
 const HEALS_MAX: u32 = 3;
 
 /// A record, and the place of the one before it in its channel.
@@ -40,13 +42,13 @@ pub(super) struct Entry {
 /// One block in memory.
 #[derive(Debug, Clone)]
 pub(super) struct Chunk {
-    /// Its records in order; fewer than there should be if the file is damaged and can't be mended.
+    /// The records in order; fewer than expected if the file is damaged and can't be mended.
     pub(super) entries: Arc<[Arc<Entry>]>,
-    /// Where it begins.
+    /// The place at which the block begins.
     pub(super) first_seq: u64,
-    /// Where it ends.
+    /// The place at which the block ends.
     pub(super) through: u64,
-    /// What the journal holds before it.
+    /// The counts of the journal before the block.
     pub(super) before: Tally,
 }
 
@@ -55,11 +57,11 @@ pub(super) struct Chunk {
 pub(super) struct Segment {
     pub(super) name: SegmentName,
     pub(super) index: SegmentIndex,
-    /// How much of the file the saved index covers.
+    /// The length of the file that the saved index covers.
     pub(super) saved_len: u64,
-    /// What earlier files hold.
+    /// The counts of the earlier files.
     pub(super) before: Tally,
-    /// The file as this process has read or written it last.
+    /// The file's stamp when this process last read or wrote it.
     pub(super) stamp: Option<Stamp>,
 }
 
@@ -68,31 +70,32 @@ pub(super) struct Log {
     pub(super) storage: Arc<dyn Storage>,
     /// Whether this process may mend files.
     pub(super) repair: bool,
-    /// In which term this process may mend and write.
+    /// The term in which this process may mend and write.
     pub(super) own_term: u64,
     /// Which files count.
     pub(super) terms: Terms,
-    /// A term has begun whose leader has not said yet which files count: nothing new may be shown.
+    /// A term has begun whose leader has not yet said which files count, so nothing new may be shown.
     pub(super) is_unsettled: bool,
     /// Where the journal begins.
     pub(super) floor: Floor,
     pub(super) segments: Vec<Segment>,
     pub(super) tally: Tally,
-    /// The last file there is, also when it holds no record.
+    /// The last existing file, even when it holds no record.
     pub(super) newest_name: Option<SegmentName>,
     /// Files whose saved index led to damage.
     pub(super) distrusted: BTreeSet<SegmentName>,
-    /// Files with damage that can't be mended now: their intact records are served.
+    /// Files with damage that can't be mended now; their intact records are served.
     pub(super) tolerated: BTreeSet<SegmentName>,
-    /// The last file, when it could not be synced: it is read, but nothing is appended to it.
+    /// The last file, if it could not be synced: it is read, but nothing is appended to it.
     pub(super) unsynced: Option<SegmentName>,
-    /// What was met since somebody last asked.
+    /// Damage met since the findings were last taken.
     pub(super) findings: Vec<Finding>,
-    /// Places that were on the disk once and are in no file, first and last of each gap, met since somebody last asked.
+    /// Places that were once on the disk and are in no file, first and last of each gap, met since the gaps
+    /// were last taken.
     pub(super) gaps: Vec<(u64, u64)>,
-    /// Grows whenever files may have been replaced.
+    /// Grows each time that files may have been replaced.
     pub(super) reloads: u64,
-    /// Length of the last file when a follower last read everything anew.
+    /// The length of the last file when a follower last read everything anew.
     pub(super) reloaded_at: Option<u64>,
     heals: BTreeMap<SegmentName, u32>,
     cache: VecDeque<((SegmentName, usize, u64), Chunk)>,
@@ -100,7 +103,7 @@ pub(super) struct Log {
 }
 
 impl Log {
-    /// Brings the files into memory; the leader of a term mends them.
+    /// Loads the files' indexes into memory; the leader of a term mends the files.
     pub(super) fn load(storage: Arc<dyn Storage>, leads_in: Option<u64>) -> io::Result<Self> {
         let mut log = Self {
             storage,
@@ -132,13 +135,14 @@ impl Log {
         Ok(term::newest(&*self.storage, self.terms.term)? > self.terms.term)
     }
 
-    /// Whether the term is over in which this process leads, whatever it has read since.
+    /// Whether the term in which this process leads has ended, whatever it has read since.
     pub(super) fn is_term_over(&self) -> io::Result<bool> {
         Ok(term::newest(&*self.storage, self.own_term)? > self.own_term)
     }
 
-    /// Begins a term as its leader, with all that is read. The file that the leader before may still be writing is copied
-    /// under a name of this term and counts no more, so whatever is done to it does no harm.
+    /// Begins a term as its leader, with everything that is read. The file that the previous leader may still
+    /// be writing is copied under a name of this term and stops counting, so that later writes to it do no
+    /// harm.
     pub(super) fn begin_term(&mut self) -> io::Result<()> {
         let last = self.segments.last().map(|segment| (segment.name, segment.index.len));
         let keeps = self.segments.iter().rev().skip(1).map(|segment| segment.name).collect();
@@ -148,7 +152,8 @@ impl Log {
         }
         Terms::beginning(self.own_term, keeps).save(&*self.storage)?;
         if let Some((name, _)) = last {
-            // It counts no more under any name; this is for people, who would read its records twice.
+            // The old file counts under no name. It is renamed for people, who would otherwise read its
+            // records twice.
             let _ = self.storage.rename(&name.path(), &format!("{}.replaced", name.path()));
         }
         self.reload()
@@ -171,7 +176,7 @@ impl Log {
         }
     }
 
-    /// Takes in that the oldest files are gone.
+    /// Applies that the oldest files were deleted.
     pub(super) fn begin_after(&mut self, floor: Floor) {
         self.floor = floor;
         let count = self.segments.len();
@@ -200,12 +205,13 @@ impl Log {
         self.segments.last().map_or(0, |segment| segment.index.last_seq)
     }
 
-    /// The newest place that the disk had and that was not lost, whether or not retention took it away.
+    /// The newest place that the disk had and that was not lost, whether or not retention deleted it.
     pub(super) fn last_place(&self) -> u64 {
         self.last_seq().max(self.floor.through_seq)
     }
 
-    /// When the newest record up to a place was written or received, whichever was first; nothing where there is none.
+    /// When the newest record up to a place was written or received, whichever was first; `None` where there
+    /// is none.
     pub(super) fn written_before(&mut self, seq: u64) -> io::Result<Option<Timestamp>> {
         let Some(chunk) = self.chunk_before(seq)? else { return Ok(None) };
         let before = chunk.entries.iter().rev().find(|entry| entry.record.seq < seq);
@@ -215,7 +221,7 @@ impl Log {
         }))
     }
 
-    /// The day on which the newest record was received, by the clock of then.
+    /// The day on which the newest record was received, by the clock of that time.
     pub(super) fn received_last_on(&mut self) -> io::Result<Option<Date>> {
         let Some(chunk) = self.chunk_before(u64::MAX)? else { return Ok(None) };
         let received =
@@ -223,7 +229,7 @@ impl Log {
         Ok(received.map(|at| at.to_zoned(TimeZone::UTC).date()))
     }
 
-    /// Takes in a record that was just appended to `name` between two offsets.
+    /// Adds a record that was just appended to `name` between two offsets.
     pub(super) fn push(&mut self, name: SegmentName, record: &Record, offset: u64, end: u64) {
         if self.segments.last().is_none_or(|segment| segment.name != name) {
             let index = SegmentIndex::above(self.last_place());
@@ -236,13 +242,13 @@ impl Log {
         }
     }
 
-    /// Takes the last file as this process has left it.
+    /// Notes the stamp of the last file as this process left it.
     pub(super) fn stamp_last(&mut self) {
         let Some(segment) = self.segments.last_mut() else { return };
         segment.stamp = self.storage.stamp(&segment.name.path()).unwrap_or_default();
     }
 
-    /// Which files somebody else has touched; the last one alone, or all.
+    /// The files that another process has changed; looks at the last one alone, or at all.
     pub(super) fn touched(&self, last_alone: bool) -> io::Result<Vec<SegmentName>> {
         let mut touched = Vec::new();
         let first = if last_alone { self.segments.len().saturating_sub(1) } else { 0 };
@@ -255,7 +261,7 @@ impl Log {
         Ok(touched)
     }
 
-    /// Saves the open file's index when enough was added to it.
+    /// Saves the index of the open file when it has grown enough.
     pub(super) fn checkpoint(&mut self) {
         let Some(Segment { index, saved_len, .. }) = self.segments.last() else { return };
         let unsaved = index.blocks.iter().rev().take_while(|block| block.offset >= *saved_len);
@@ -264,7 +270,7 @@ impl Log {
         }
     }
 
-    /// Saves the last file's index. It is a shortcut, so that it can't be written is no failure.
+    /// Saves the index of the last file. An index is only a shortcut, so a failure to write it is ignored.
     pub(super) fn save_index_of_last(&mut self) {
         let Some(Segment { name, index, saved_len, .. }) = self.segments.last_mut() else { return };
         if index.len != *saved_len && self.storage.replace(&name.index_path(), &index.to_bytes()).is_ok() {
@@ -273,8 +279,8 @@ impl Log {
         }
     }
 
-    /// The first block that `wants` takes and that holds a record after `after`. `wants` is asked with what the journal
-    /// holds before and up to the end of a block.
+    /// The first block that `wants` accepts and that holds a record after `after`. `wants` is given the
+    /// counts before the block and up to its end.
     pub(super) fn chunk_after(
         &mut self,
         after: u64,
@@ -334,7 +340,8 @@ impl Log {
         Ok(newest.into())
     }
 
-    /// Hashes of the newest dedup keys, newest first. A file that has not as many as its index says is mended first.
+    /// Hashes of the newest dedup keys, newest first. A file with fewer keys than its index says is mended
+    /// first.
     pub(super) fn newest_keys(&mut self, count: usize) -> io::Result<Vec<KeyHash>> {
         loop {
             let (keys, damaged) = self.keys_and_damage(count)?;
@@ -345,9 +352,9 @@ impl Log {
         }
     }
 
-    /// The keys, and a file with fewer of them than it should have.
+    /// The keys, and a file that has fewer of them than its index says.
     fn keys_and_damage(&self, count: usize) -> io::Result<(Vec<KeyHash>, Option<SegmentName>)> {
-        /// Parsing the key alone takes a third of the time of parsing the record.
+        /// Parsing the key alone takes a third of the time that parsing the whole record takes.
         #[derive(serde::Deserialize)]
         struct Keyed<'a> {
             #[serde(borrow)]
@@ -396,7 +403,7 @@ impl Log {
         None
     }
 
-    /// Reads and checks one block. `None` when that led to mending, after which everything may be elsewhere.
+    /// Reads and checks one block. `None` when this led to mending, after which places in memory are void.
     fn block(&mut self, segment: usize, block: usize) -> io::Result<Option<Chunk>> {
         let Segment { name, index, .. } = &self.segments[segment];
         let (name, end) = (*name, index.end_of(block).0);
@@ -405,7 +412,7 @@ impl Log {
             return Ok(Some(chunk.clone()));
         }
         let (chunk, is_whole) = match self.read_block(segment, block) {
-            // The leader deleted it since.
+            // The leader has deleted the file since.
             Err(error) if error.kind() == io::ErrorKind::NotFound && self.is_gone(name)? => {
                 self.reload()?;
                 return Ok(None);
@@ -446,12 +453,12 @@ impl Log {
         Ok((Chunk { entries: entries.into(), first_seq, through, before }, tally == after))
     }
 
-    /// Whether a file was mended so often that it is only tolerated.
+    /// Whether a file was mended so often that its damage is only tolerated.
     pub(super) fn is_given_up(&self, name: SegmentName) -> bool {
         self.heals.get(&name).is_some_and(|heals| *heals > HEALS_MAX)
     }
 
-    /// A file is not what its index says: reads it all, which the leader follows by mending it.
+    /// Reads a whole file that does not match its index; the leader then mends it.
     fn heal(&mut self, name: SegmentName) -> io::Result<()> {
         let heals = self.heals.entry(name).or_default();
         *heals += 1;
@@ -464,7 +471,7 @@ impl Log {
 }
 
 impl Segment {
-    /// What the journal holds before a block, and up to its end.
+    /// The counts before a block, and up to its end.
     fn around(&self, block: usize) -> (Tally, Tally) {
         let before = self.before.then(self.index.blocks[block].before);
         (before, self.before.then(self.index.end_of(block).1))

@@ -1,8 +1,8 @@
-//! What the journal's files have lost: `inbox/lost.json`, written before anything is read again, and kept until a person
-//! deletes it.
+//! What the journal's files have lost: `inbox/lost.json`. It is written before anything is read again, and
+//! kept until a person deletes it.
 //!
-//! It counts places in the order, for nobody knows what was in them. It must never be fatal: one that can't be read says
-//! that nothing was lost.
+//! It counts places in the order, because their content is not known. It must never be fatal: a file that
+//! can't be read means that nothing was lost.
 
 use std::io;
 
@@ -16,67 +16,67 @@ use super::term;
 use crate::record::Channel;
 use entraclaw_seams::storage::{Storage, read_whole};
 
-/// Where it is kept, in the first term of leadership.
+/// The file's path in the first term of leadership.
 pub const LOST_FILE: &str = "inbox/lost.json";
 /// The largest file that is read.
 const BYTES_MAX: u64 = 1024 * 1024;
-/// Losses told apart; older ones are told as one.
+/// Losses that are listed separately; older ones are merged into one.
 const LOSSES_MAX: usize = 32;
-/// Gaps of one loss; what lies between more of them counts as lost too.
+/// Gaps of one loss. Beyond that, the places between two gaps count as lost too.
 const GAPS_MAX: usize = 1_000;
-/// How long a loss is told in every answer, and how long one of which everything came again.
+/// How long every answer reports a loss, and how long one of which everything came again.
 const TOLD_FOR: SignedDuration = SignedDuration::from_hours(24);
 const TOLD_WHEN_WHOLE_FOR: SignedDuration = SignedDuration::from_hours(1);
-/// How long before the last message that was kept one may have been written that was lost: a source shows some late.
+/// How far before the last kept message a lost one may have been written: some sources show messages late.
 const LATE_FOR: SignedDuration = SignedDuration::from_hours(1);
 const MOMENT: SignedDuration = SignedDuration::from_millis(1);
 
-/// What the files have lost so far, and what became of it.
+/// The losses so far, and how many messages came again.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Losses {
     losses: Vec<Loss>,
     restored: u64,
 }
 
-/// From where a source reads again.
+/// The point from which a source reads again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadAgain {
-    /// When the last loss was noticed; a source that has dealt with it remembers this.
+    /// When the last loss was noticed. A source that has dealt with it remembers this time.
     pub noticed_at: Timestamp,
-    /// When the last message before the first loss was written; nothing where there is none.
+    /// When the last message before the first loss was written; `None` where there is none.
     pub(crate) since: Option<Timestamp>,
 }
 
 impl ReadAgain {
-    /// The audit log's word on it, by a source that begins at `from`.
+    /// The line for the audit log, by a source that reads again from `from`.
     pub fn told(channel: Channel, from: Timestamp) -> Interaction {
         let detail = format!("messages are missing from the inbox's files; reading again from {from:.0}");
         tracing::warn!("{detail}");
         Interaction { channel: Some(channel), ..Interaction::fault(detail) }
     }
 
-    /// From where on messages may be lost.
+    /// The time from which on messages may be lost.
     pub fn from(self) -> Option<Timestamp> {
         self.since.map(|since| back(since, LATE_FOR))
     }
 }
 
-/// What was noticed at one time.
+/// A loss that was noticed at one time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Loss {
-    /// When; later than that of the one before.
+    /// When it was noticed; later than the loss before.
     pub at: Timestamp,
-    /// When the last message before it was written; nothing where there is none.
+    /// When the last message before the loss was written; `None` where there is none.
     pub(super) since: Option<Timestamp>,
-    /// When the newest message was written that is known to have been there; nothing where that is not known.
+    /// When the newest message that is known to have been there was written; `None` where that is not known.
     #[serde(default)]
     pub(super) until: Option<Timestamp>,
-    /// First and last place of each gap that stays.
+    /// First and last place of each gap that remains.
     pub(super) gaps: Vec<(u64, u64)>,
-    /// Messages that the leader had in memory and wrote to their old places again.
+    /// Messages that the leader had in memory and wrote again at their old places.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub(super) rewritten: u64,
-    /// Whether a consumer may not have had all of it.
+    /// Whether a consumer may not have received all of it.
     pub(super) is_wanted: bool,
 }
 
@@ -94,7 +94,8 @@ struct Stored {
 }
 
 impl Losses {
-    /// Messages that were in no file any more when it was noticed, and that a consumer had not acknowledged.
+    /// The number of messages that were in no file when the loss was noticed and that a consumer had not
+    /// acknowledged.
     pub fn missing(&self) -> u64 {
         self.places_missing() + self.rewritten()
     }
@@ -103,17 +104,18 @@ impl Losses {
         self.wanted().flat_map(|loss| &loss.gaps).map(|(from, to)| to - from + 1).sum()
     }
 
-    /// Of these, messages that were written again from memory: nobody can tell that they were gone.
+    /// Of these, the messages that were written again from memory. A reader can't tell that they were
+    /// missing.
     pub fn rewritten(&self) -> u64 {
         self.wanted().map(|loss| loss.rewritten).sum()
     }
 
-    /// Of these, messages that came again, from the source or from memory.
+    /// Of these, the messages that came again, from the source or from memory.
     pub fn restored(&self) -> u64 {
         self.restored.min(self.places_missing())
     }
 
-    /// Messages that are lost for good, as far as is known now.
+    /// The number of messages that are lost for good, as far as is known now.
     pub fn gone(&self) -> u64 {
         self.places_missing() - self.restored()
     }
@@ -122,12 +124,12 @@ impl Losses {
         self.losses.iter().filter(|loss| loss.is_wanted)
     }
 
-    /// When something was last found to be missing that somebody wants.
+    /// When a message that a consumer still needed was last found missing.
     pub fn noticed_at(&self) -> Option<Timestamp> {
         self.wanted().next_back().map(|loss| loss.at)
     }
 
-    /// The words for a model and its user, while it is news.
+    /// The warning for the model and its user, while the loss is recent.
     pub fn told(&self, now: Timestamp) -> Option<String> {
         let at = self.noticed_at()?;
         let told_for = if self.gone() == 0 { TOLD_WHEN_WHOLE_FOR } else { TOLD_FOR };
@@ -140,7 +142,7 @@ impl Losses {
             .then(|| format!("{self}; {marked}; tell your user to run `entraclaw doctor`"))
     }
 
-    /// What a source that has dealt with losses up to `done` must read again.
+    /// What a source that has dealt with the losses up to `done` must read again.
     pub fn to_read_again(&self, done: Option<Timestamp>) -> Option<ReadAgain> {
         let due = || self.wanted().filter(|loss| !loss.gaps.is_empty() && Some(loss.at) > done);
         let noticed_at = due().next_back()?.at;
@@ -148,7 +150,7 @@ impl Losses {
         Some(ReadAgain { noticed_at, since })
     }
 
-    /// Whether a message that is news now, and was written then, may be one that was lost.
+    /// Whether a message that is new now, and that was written at this time, may be one that was lost.
     pub(super) fn may_have_had(&self, written: Timestamp) -> bool {
         self.gone() > 0
             && self.wanted().filter(|loss| !loss.gaps.is_empty()).any(|loss| {
@@ -157,7 +159,7 @@ impl Losses {
             })
     }
 
-    /// Which of these places are not known to be lost.
+    /// The given places that are not known to be lost.
     pub(super) fn unknown(&self, gaps: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
         let known = self.places();
         let mut unknown = Vec::new();
@@ -185,7 +187,7 @@ impl Losses {
         places
     }
 
-    /// Takes in what was noticed now.
+    /// Adds a loss that was noticed now.
     pub(super) fn note(&mut self, mut loss: Loss) {
         if let Some(known) = self.losses.last() {
             loss.at = loss.at.max(known.at.saturating_add(MOMENT).unwrap_or(known.at));
@@ -206,18 +208,18 @@ impl Losses {
         }
     }
 
-    /// With what somebody has met who may not note it: the leader will.
+    /// A copy with gaps that a process met which may not note them; the leader will.
     pub(super) fn with_met(mut self, gaps: Vec<(u64, u64)>, at: Timestamp) -> Self {
         self.note(Loss { at, since: None, until: None, gaps, rewritten: 0, is_wanted: true });
         self
     }
 
-    /// So many messages came again.
+    /// Counts messages that came again.
     pub(super) fn count_restored(&mut self, restored: u64) {
         self.restored += restored;
     }
 
-    /// Reads what the leader of a term, or the last one before it that said anything, has written.
+    /// Reads the file of this term, or of the newest term before it that has one.
     pub(super) fn load(storage: &dyn Storage, term: u64) -> io::Result<Self> {
         let path = term::newest_path(storage, term, LOST_FILE)?;
         let Ok(Some(bytes)) = read_whole(storage, &path, BYTES_MAX) else { return Ok(Self::default()) };
@@ -230,7 +232,7 @@ impl Losses {
         (stored.v == 1 && is_sound).then_some(Self { losses: stored.losses, restored: stored.restored })
     }
 
-    /// Writes it durably, as the leader of a term.
+    /// Writes it durably, for the leader of a term.
     pub(super) fn save(&self, storage: &dyn Storage, term: u64) -> io::Result<()> {
         let stored = Stored { v: 1, losses: self.losses.clone(), restored: self.restored };
         storage.replace(&term::path_in(term, LOST_FILE), &line::seal(serde_json::to_vec(&stored)?))

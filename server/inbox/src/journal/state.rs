@@ -1,7 +1,7 @@
 //! `inbox/state.json`: the seed's summary for people and scripts.
 //!
-//! It is made from the journal and the consumers' files. What it said before is read for one thing only: to notice that
-//! one of these has lost something. No message may depend on it.
+//! It is made from the journal and the consumers' files. The stored summary is read back only to notice that
+//! one of these files has lost something. No message may depend on it.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -19,7 +19,7 @@ use entraclaw_seams::storage::{Storage, read_whole};
 
 const PATH: &str = "inbox/state.json";
 const LOCK: &str = "inbox/state.lock";
-/// Whoever holds the lock is writing newer truth than ours at this moment.
+/// While another process holds the lock, it writes a newer summary than ours.
 const LOCK_WAIT_MS: u64 = 20;
 /// The largest summary that is read.
 const BYTES_MAX: u64 = 1024 * 1024;
@@ -48,7 +48,7 @@ pub struct State {
     pub acked_through: BTreeMap<String, BTreeMap<Channel, u64>>,
 }
 
-/// What the disk had when the summary was last written: if less is there later, that was lost.
+/// What the disk had when the summary was last written. If the disk has less later, the difference was lost.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Witness {
     /// Place of the newest record of each channel.
@@ -64,7 +64,7 @@ impl Witness {
     }
 }
 
-/// Keeps the summary up to date.
+/// The file of the summary, and the consumers' files that it is made from.
 pub(super) struct StateFile {
     storage: Arc<dyn Storage>,
     consumers: BTreeMap<ConsumerName, LedgerFile>,
@@ -75,29 +75,29 @@ impl StateFile {
         Self { storage, consumers: BTreeMap::new() }
     }
 
-    /// What the summary says, as it was last written by anybody; nothing when it can't be read.
+    /// The summary as any process last wrote it; `None` when it can't be read.
     fn stored(&self) -> Option<State> {
         let bytes = read_whole(&*self.storage, PATH, BYTES_MAX).ok()??;
         serde_json::from_slice(&bytes).ok()
     }
 
-    /// What the disk had when the summary was last written; nothing where that is not known.
+    /// What the disk had when the summary was last written; `None` where that is not known.
     pub(super) fn witness(&self) -> Option<Witness> {
         let State { last_places, last_at, .. } = self.stored()?;
         let of = |channel| last_places.get(&channel).copied().unwrap_or(0);
         (!last_places.is_empty()).then(|| Witness { last_places: Channel::ALL.map(of), last_at })
     }
 
-    /// Up to where a consumer of this name has acknowledged everything, channel by channel, if it was there once and was
-    /// not removed on purpose.
+    /// The places up to which the stored summary says that this consumer has acknowledged everything, by
+    /// channel. `None` for a consumer that never was or that was removed on purpose.
     pub(super) fn acked_through(&self, name: &ConsumerName) -> Option<[u64; Channel::ALL.len()]> {
         let state = self.stored()?;
         let through = state.acked_through.get(name.as_str())?;
         Some(Channel::ALL.map(|channel| through.get(&channel).copied().unwrap_or(0)))
     }
 
-    /// Whether a consumer may not have had all messages of a gap, first and last place. `witness` tells which channels it
-    /// can have had.
+    /// Whether a consumer may not have received all messages of a gap, given by its first and last place.
+    /// `witness` tells which channels the gap can have held.
     pub(super) fn is_wanted(&self, (from, to): (u64, u64), witness: Option<&Witness>) -> bool {
         let has_all = |ledger: &Ledger| {
             Channel::ALL.into_iter().all(|channel| {
@@ -131,8 +131,8 @@ impl StateFile {
         self.storage.replace_derived(PATH, &bytes)
     }
 
-    /// Writes the summary if it changed: with what the disk has now, where the writer knows that, and with the number of
-    /// messages after a place, which `unread_after` counts.
+    /// Writes the summary if it changed. It takes what the disk has now, where the writer knows that, and the
+    /// number of messages after a place, which `unread_after` counts.
     pub(super) fn write(
         &mut self,
         last_id: Option<String>,
@@ -142,7 +142,8 @@ impl StateFile {
         let Some(_lock) = self.storage.lock(LOCK, LOCK_WAIT_MS)? else { return Ok(()) };
         self.refresh()?;
         let newest = self.consumers.values().map(|file| file.ledger().last_acked()).max();
-        // Another process may have written it since, so only the file can tell what was known and whether it is right.
+        // Another process may have written the file since, so only the file tells what was known and whether
+        // it is right.
         let stored = self.stored();
         let mut state = stored.clone().unwrap_or_default();
         state.v = 1;
@@ -179,13 +180,14 @@ impl StateFile {
         Ok(self.consumers.values().map(|file| file.ledger().last_seen()).max().unwrap_or(0))
     }
 
-    /// What a consumer was last known to have.
+    /// The ledger of a consumer, as it was last read.
     pub(super) fn ledger(&self, name: &ConsumerName) -> Option<&Ledger> {
         self.consumers.get(name).map(LedgerFile::ledger)
     }
 
-    /// Consumers that count for retention, and those that were not seen for too long. Whoever is there now is noted as
-    /// seen, so that a session of many days counts until it ends and then as long as any other.
+    /// The consumers that count for retention, and those that were not active for too long. A consumer with a
+    /// running session is noted as active now, so that a session of many days counts until it ends and then
+    /// as long as any other.
     pub(super) fn by_activity(
         &mut self,
         now: Timestamp,
@@ -203,7 +205,7 @@ impl StateFile {
                 ledger.slots.keys().any(|slot| ledger_file::slot_is_taken(&*self.storage, name, *slot));
             let is_known = ledger.seen_at.is_some();
             if is_alive || !is_known {
-                // Who can't be noted now is noted an hour later.
+                // A consumer that can't be noted now is noted an hour later.
                 let lock = self.storage.lock(&ledger_file::lock_path(name), lock_wait_ms)?;
                 if lock.is_some() {
                     file.refresh()?;
@@ -223,7 +225,7 @@ impl StateFile {
         Ok(self.consumers.len())
     }
 
-    /// Reads what consumers have noted since.
+    /// Reads what the consumers' files have gained since.
     pub(super) fn refresh(&mut self) -> io::Result<()> {
         let names = self.storage.list(CONSUMERS)?;
         let names = names.iter().filter_map(|name| LedgerFile::consumer_of(name));
