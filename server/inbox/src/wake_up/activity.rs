@@ -1,5 +1,5 @@
-//! What a connection sees of its host, as far as a wake-up must know: who it is, whether it listens, whether it asks.
-//! It must never hold what anybody wrote.
+//! What a wake-up must know of the host of a connection: which host it is, whether its agent listens, and
+//! whether it asks its user. It must never hold the text of a message.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -9,16 +9,16 @@ use tokio::time::Instant;
 use crate::journal::ConsumerName;
 use crate::watched::Watched;
 
-/// A permission request counts as open for so long when nobody answers it here; the host's dialog may be longer.
+/// How long an unanswered permission request counts as open; the host's own dialog may stay longer.
 const ASKING: Duration = Duration::from_secs(30 * 60);
 /// Open permission requests that are remembered.
 const ASKING_MAX: usize = 16;
-/// After a waiting call has ended, an agent that listens calls again within this.
+/// How soon an agent that listens calls again after a waiting call has ended.
 const LISTENS_AGAIN: Duration = Duration::from_secs(10);
 /// Longest thread id.
 const THREAD_CHARS_MAX: usize = 64;
 
-/// A host that has begun.
+/// A host that has initialized its connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Met {
     /// Its family.
@@ -29,53 +29,54 @@ pub struct Met {
     pub consumer: ConsumerName,
 }
 
-/// What was seen last.
+/// The last known activity of a host.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HostActivity {
-    /// The host, once it has begun.
+    /// The host, once it has initialized the connection.
     pub host: Option<Met>,
-    /// When it last called a tool.
+    /// When the host last called a tool.
     pub called_at: Option<Instant>,
-    /// A call is open that brings the next message by itself.
+    /// Whether a waiting call is open, which brings the next message by itself.
     pub is_waiting: bool,
-    /// When the last such call ended.
+    /// When the last waiting call ended.
     pub waited_at: Option<Instant>,
-    /// The thread that made the last call, where the host says so.
+    /// The thread that made the last call, if the host names it.
     pub thread: Option<String>,
-    /// A hook was seen that can wake it.
+    /// Whether a hook is known that can wake the host.
     pub has_waking_hook: bool,
-    /// Permission requests that nobody has answered, and until when they count.
+    /// Unanswered permission requests, and the time until which each counts as open.
     asking: BTreeMap<String, Instant>,
 }
 
 impl HostActivity {
-    /// Until when the host is to be left alone, if it is: it asks its user something, or is about to wait again.
+    /// The time until which no wake-up may be used, because the host asks its user something or is about to
+    /// wait again.
     pub fn busy_until(&self, now: Instant) -> Option<Instant> {
         let listens_again = self.waited_at.map(|at| at + LISTENS_AGAIN);
         self.asking.values().copied().chain(listens_again).filter(|until| *until > now).max()
     }
 }
 
-/// A handle to what is seen.
+/// A handle to the activity, which can be watched.
 pub type ActivityWatch = Watched<HostActivity>;
 
 impl ActivityWatch {
-    /// The host, once it has begun.
+    /// The host, once it has initialized the connection.
     pub fn host(&self) -> Option<Met> {
         self.get().host
     }
 
-    /// A host has begun.
+    /// Notes that a host has initialized the connection.
     pub fn met(&self, host: Met) {
         self.update(|state| state.host = Some(host));
     }
 
-    /// A tool was called.
+    /// Notes that a tool was called.
     pub fn called(&self) {
         self.update(|state| state.called_at = Some(Instant::now()));
     }
 
-    /// Whether a call is open that brings the next message.
+    /// Notes whether a waiting call is open.
     pub fn waits(&self, is_waiting: bool) {
         self.update(|state| {
             if state.is_waiting && !is_waiting {
@@ -85,7 +86,8 @@ impl ActivityWatch {
         });
     }
 
-    /// A call came from this thread. What does not look like an id is not one: it ends up in a command line.
+    /// Notes the thread that made a call. A text that does not look like an id is ignored, because it would
+    /// get into a command line.
     pub fn called_by(&self, thread: &str) {
         let is_id = thread.len() <= THREAD_CHARS_MAX
             && thread.starts_with(|c: char| c.is_ascii_alphanumeric())
@@ -95,17 +97,17 @@ impl ActivityWatch {
         }
     }
 
-    /// A hook that can wake the host is there, and others follow it.
+    /// Notes that a hook can wake the host; the hooks of later turns follow it.
     pub fn has_waking_hook(&self) {
         self.update(|state| state.has_waking_hook = true);
     }
 
-    /// Whether one was seen.
+    /// Whether a hook is known that can wake the host.
     pub fn can_be_woken_by_hook(&self) -> bool {
         self.get().has_waking_hook
     }
 
-    /// The host asks its user for a permission.
+    /// Notes that the host asks its user for a permission.
     pub fn asks(&self, code: &str) {
         self.update(|state| {
             let now = Instant::now();
@@ -117,7 +119,7 @@ impl ActivityWatch {
         });
     }
 
-    /// A permission request was answered.
+    /// Notes that a permission request was answered.
     pub fn answered(&self, code: &str) {
         self.update(|state| {
             state.asking.remove(code);

@@ -1,10 +1,11 @@
-//! The loop that wakes the host: one of a session, while its host has a wake-up that is on and the connection lives.
+//! The loop that wakes the host. A session has one, while its host has an enabled wake-up and the connection
+//! is open.
 //!
-//! It owns no message. What it brings is marked as pushed before it leaves and stays unread, so a wake-up that is lost
-//! loses nothing and one that arrived is known when the same message is pulled.
+//! It owns no message. It marks each message as pushed before the wake-up leaves, and the message stays
+//! unread. So a lost wake-up loses nothing, and a message that arrived is marked when it is pulled.
 //!
-//! `plan` and `receipts` are the other two parts of this one loop, each a piece of its state and of its steps, so the three
-//! name each other.
+//! `plan` and `receipts` hold two parts of the state and steps of this same loop, so the three modules refer
+//! to each other.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::convert::Infallible;
@@ -26,80 +27,82 @@ use crate::record::Record;
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::storage::{Changes, Storage};
 
-/// A host that has just begun may not look at its wake-up yet.
+/// The wait before the first wake-up: a host that has just begun may not read it yet.
 const FIRST_AFTER: Duration = Duration::from_secs(2);
-/// Waits between the tries of one message; after the last try it is left to the pull.
+/// The waits between the tries of one message; after the last try, the message waits for a pull.
 const BACKOFF: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(30)];
-/// Between two looks for a place in a host that has none yet.
+/// The interval between two looks for a place in a host that has none yet.
 const PLACE_EVERY: Duration = Duration::from_secs(15);
-/// Between two looks at what sessions have died with, while something is unread and another session holds something.
+/// The interval between two looks for orphaned deliveries, while something is unread and another session
+/// holds something.
 pub(super) const ORPHAN_LOOK_INTERVAL: Duration = Duration::from_secs(5);
-/// How long an inbox that can't be read is left alone.
+/// How long the loop waits after the inbox could not be read.
 const INBOX_EVERY: Duration = Duration::from_secs(30);
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// What it is made of.
+/// The parts that the loop is made of.
 pub struct WakeUpCarrier {
-    /// Uses the wake-ups of hosts.
+    /// Uses the wake-ups.
     pub wake_ups: Arc<dyn WakeUps>,
-    /// Which are on, and how often they may be used.
+    /// Which wake-ups are enabled, and how often they may be used.
     pub settings: WakeUpSettings,
     /// The inbox socket of the host's session, as this server's environment names it.
     pub inbox: Option<InboxSocket>,
     /// The id of the host's process, where it is known.
     pub process: Option<String>,
-    /// Where hooks of the host are met.
+    /// The storage with the meeting places of the host's hooks.
     pub storage: Arc<dyn Storage>,
-    /// Whose words go whole.
+    /// Decides whose text may go whole.
     pub trust: Trust,
-    /// Where the messages are.
+    /// The journal with the messages.
     pub journal: Journal,
-    /// For the time at which the connection began.
+    /// Gives the time at which the connection began.
     pub clock: Arc<dyn Clock>,
-    /// What is seen of the host.
+    /// The activity of the host.
     pub activity: ActivityWatch,
-    /// Where it is told how the wake-up is doing.
+    /// Receives the state of the wake-up.
     pub presence: Presence,
     /// This session's id.
     pub id: String,
 }
 
-/// One host, its wake-up, and how far we are.
+/// The state of the loop: one host, its wake-up, and the messages done so far.
 pub(super) struct Round {
     pub(super) wake_up: HostWakeUp,
     pub(super) consumer: ConsumerName,
     since: Timestamp,
-    /// Records up to here were shown or pushed.
+    /// The newest record up to which all were shown or pushed.
     pub(super) done_seq: u64,
-    /// Records behind that which are marked as pushed, and whose wake-up surely did not arrive.
+    /// Later records that are marked as pushed, but whose wake-up surely did not arrive.
     pub(super) claimed: BTreeSet<u64>,
-    /// An announcement is noted, and its wake-up surely did not arrive.
+    /// Whether an announcement is noted whose wake-up surely did not arrive.
     pub(super) is_untold: bool,
-    /// Taken over from sessions that died, and whose wake-up surely did not arrive.
+    /// Orphaned deliveries that this session took over and whose wake-up surely did not arrive.
     pub(super) left: Vec<Record>,
-    /// When it is looked whether a session has died with what it was given, while something is unread.
+    /// When to look for orphaned deliveries next, while something is unread.
     pub(super) orphan_look_at: Option<Instant>,
-    /// When the agent is told once more of what it was told of and did not follow.
+    /// When to remind the agent of messages that it was told of and did not read.
     pub(super) remind_at: Option<Instant>,
-    /// Opened at its first use, and kept, for it knows what it has pushed and who was dead before.
+    /// Opened at its first use, then kept: it remembers what it has pushed and which sessions had ended
+    /// before.
     pub(super) mailbox: Option<Mailbox>,
-    /// Where the host says what became of messages.
+    /// The messages for which the host sends receipts.
     pub(super) handed_in: HandedIn,
-    /// Nothing moves before.
+    /// The earliest time of the next wake-up.
     pub(super) next_at: Instant,
-    /// The last wake-up, which is outstanding until the host calls a tool or this long has passed.
+    /// The last wake-up and the time until which it is outstanding, unless the host calls a tool before.
     pub(super) outstanding: Option<(Instant, Instant)>,
-    /// Wake-ups so far.
+    /// The number of wake-ups so far.
     pub(super) wakes: u64,
-    /// Tries of the present message that failed.
+    /// The number of failed tries of the present message.
     pub(super) failures: usize,
-    /// When messages of the last hour went.
+    /// When the messages of the last hour were sent.
     pub(super) hour: VecDeque<Instant>,
     pub(super) state: WakeUpState,
 }
 
 impl WakeUpCarrier {
-    /// Wakes for ever, or never, when the host has no wake-up that is on.
+    /// Runs for ever. Without an enabled wake-up it does nothing.
     pub async fn run(self) -> Infallible {
         let since = self.clock.now();
         let (mut activity, mut grown) = (self.activity.watch(), self.journal.watch());
@@ -150,7 +153,7 @@ impl WakeUpCarrier {
         }
     }
 
-    /// Brings what can be brought now. Returns when to look again, if that is not only after a change.
+    /// Sends what can be sent now. Returns when to look again; `None` means only after a change.
     async fn turn(&self, round: &mut Round) -> Option<Instant> {
         if !self.activity.can_be_woken_by_hook() {
             self.is_met(round);
@@ -180,7 +183,7 @@ impl WakeUpCarrier {
         }
         let plan = match self.plan(round) {
             Ok(Plan::Nothing) => {
-                // What failed to be said was pulled meanwhile.
+                // What could not be sent was pulled meanwhile.
                 round.claimed.clear();
                 round.is_untold = false;
                 round.failures = 0;
@@ -202,13 +205,13 @@ impl WakeUpCarrier {
         };
         let is_handed_in = round.wake_up == HostWakeUp::QwenPeer;
         let plan = if is_handed_in { plan.of_one() } else { plan };
-        // The host may have begun to listen or to ask meanwhile.
+        // The host may have begun to listen or to ask its user meanwhile.
         if let Err(until) = self.is_free(round) {
             return until;
         }
         let wake = match self.claim(round, plan) {
             Ok(Some(wake)) => wake,
-            // Another session was faster.
+            // Another session of the consumer was faster.
             Ok(None) => return Some(round.next_at),
             Err(error) => return Some(inbox_failed(round, &error)),
         };
@@ -239,8 +242,8 @@ impl WakeUpCarrier {
         Some(Instant::now())
     }
 
-    /// Notes what is about to be told whole where a hook of the host is shown the same text. Without the note there is no
-    /// receipt, and the hook tells the words again, marked.
+    /// Notes a whole text that is about to be sent, if a hook of the host is shown the same text. Without the
+    /// note the hook gives no receipt, and it repeats the text, marked.
     fn note_told(&self, round: &Round, wake: &Wake, text: &str) {
         let is_shown = matches!(
             round.wake_up,
@@ -254,7 +257,8 @@ impl WakeUpCarrier {
         }
     }
 
-    /// Whether the hook that takes the words is there. A hook is from the end of a turn until it has woken the session.
+    /// Whether the hook that takes the text is running. It runs from the end of a turn until it has woken the
+    /// session.
     fn is_met(&self, round: &Round) -> bool {
         let Some(meeting) = round.wake_up.meeting() else { return true };
         let is_met = meeting.is_armed(&*self.storage);
@@ -264,8 +268,8 @@ impl WakeUpCarrier {
         is_met
     }
 
-    /// Whether a wake-up may go now; else when that is to be asked again, if not after a change. One is outstanding at a
-    /// time.
+    /// Whether a wake-up may be used now; only one may be outstanding. The error says when to ask again;
+    /// `None` means only after a change.
     fn is_free(&self, round: &mut Round) -> Result<(), Option<Instant>> {
         let (now, sighted) = (Instant::now(), self.activity.get());
         if sighted.is_waiting {
@@ -280,7 +284,7 @@ impl WakeUpCarrier {
         until.filter(|until| *until > now).map_or(Ok(()), |until| Err(Some(until)))
     }
 
-    /// Until when no wake-up may go because the last hour has had as many messages as it may.
+    /// The time until which no wake-up may be used, because the limit of messages in an hour is reached.
     fn spent_until(&self, round: &mut Round) -> Option<Instant> {
         let now = Instant::now();
         while round.hour.front().is_some_and(|at| now.duration_since(*at) >= HOUR) {
@@ -290,7 +294,7 @@ impl WakeUpCarrier {
         round.hour.front().filter(|_| is_spent).map(|at| *at + HOUR)
     }
 
-    /// Tells for `entraclaw status` whether a message waits for the next hour, and until when.
+    /// Reports for `entraclaw status` whether a message waits for that limit, and until when.
     fn tell_spent(&self, round: &mut Round) {
         let until = self.spent_until(round);
         let until = until.filter(|_| !matches!(self.plan(round), Ok(Plan::Nothing)));
@@ -308,14 +312,14 @@ impl WakeUpCarrier {
         self.hour_max().saturating_sub(round.hour.len())
     }
 
-    /// The host has the text.
+    /// Notes that the host has the text.
     fn moved(&self, round: &mut Round, wake: &Wake) {
         let now = Instant::now();
         let spent = if wake.form == Form::Notice { 1 } else { wake.records.len() };
         round.hour.extend(std::iter::repeat_n(now, spent));
         round.outstanding = Some((now, now + self.settings.min_interval));
         if matches!(round.wake_up, HostWakeUp::InboxSocket(_)) {
-            // What came too fast would vanish without a sign, however fast the agent reads.
+            // A message that comes too fast would be dropped without a sign, however fast the agent reads.
             round.handed_in.spend(now);
             round.next_at = round.handed_in.takes_at();
         }
@@ -327,7 +331,7 @@ impl WakeUpCarrier {
         pass(round, wake);
     }
 
-    /// The host surely was not woken. Returns when it is tried again.
+    /// Notes that the host surely was not woken. Returns when to try again.
     fn failed(&self, round: &mut Round, wake: &Wake, error: &WakeUpError) -> Instant {
         let wake_up = round.wake_up.name(WakeUpState::Ready);
         if let Some(backoff) = BACKOFF.get(round.failures) {
@@ -347,7 +351,7 @@ impl WakeUpCarrier {
         round.next_at
     }
 
-    /// Another wake-up is used from now on.
+    /// Replaces the wake-up by another one.
     pub(super) fn use_instead(&self, round: &mut Round, wake_up: HostWakeUp) {
         self.presence.wake_up(None, wake_up.name(WakeUpState::Ready));
         (round.wake_up, round.state) = (wake_up, WakeUpState::Ready);
@@ -361,7 +365,7 @@ impl WakeUpCarrier {
     }
 }
 
-/// This wake-up is done with.
+/// Marks the messages of a wake-up as done.
 fn pass(round: &mut Round, wake: &Wake) {
     match wake.form {
         Form::Left => round.left.clear(),
@@ -369,14 +373,14 @@ fn pass(round: &mut Round, wake: &Wake) {
             round.done_seq = wake.records.last().map_or(round.done_seq, |record| record.seq);
             round.claimed.clear();
         }
-        // What was announced is new still.
+        // Announced messages still count as new.
         Form::Notice => {}
     }
     round.is_untold = false;
     round.failures = 0;
 }
 
-/// The next change where hooks are met.
+/// The next change in the meeting place of the hooks.
 async fn next(meetings: &mut Option<Changes>) {
     match meetings {
         Some(meetings) => meetings.next().await,
@@ -384,12 +388,12 @@ async fn next(meetings: &mut Option<Changes>) {
     }
 }
 
-/// The sooner of two moments, where there are any.
+/// The earlier of two moments, if there is any.
 fn sooner(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     one.into_iter().chain(other).min()
 }
 
-/// The host took them, so a hook need not tell them too.
+/// Notes that the host took these records, so that a hook does not show them too.
 pub(super) fn note_shown(round: &mut Round, records: &[Record]) {
     let seqs: Vec<u64> = records.iter().map(|record| record.seq).collect();
     if let Some(Err(error)) = round.mailbox.as_mut().map(|mailbox| mailbox.note_shown(&seqs)) {
@@ -397,7 +401,7 @@ pub(super) fn note_shown(round: &mut Round, records: &[Record]) {
     }
 }
 
-/// The host surely showed none of these, so they come by another way without a mark.
+/// Notes that the host surely showed none of these records, so they come in another way without a mark.
 pub(super) fn withdraw(round: &mut Round, records: &[Record]) {
     let seqs: Vec<u64> = records.iter().map(|record| record.seq).collect();
     if let Some(Err(error)) = round.mailbox.as_mut().map(|mailbox| mailbox.withdraw_pushes(&seqs)) {
@@ -405,7 +409,7 @@ pub(super) fn withdraw(round: &mut Round, records: &[Record]) {
     }
 }
 
-/// Nothing was said, so nothing is marked that was not before.
+/// Nothing was sent, so no mark is added. Returns when to try again.
 fn inbox_failed(round: &mut Round, error: &JournalError) -> Instant {
     tracing::warn!(%error, "messages could not be brought by the wake-up; they stay unread");
     round.next_at = Instant::now() + INBOX_EVERY;

@@ -1,6 +1,7 @@
-//! Which wake-up a host has, where in it the message belongs, and the request that brings it there.
-//! Facts were seen on Claude Code 2.1.330, Codex CLI 0.169.0, opencode 1.18.33 and Qwen Code 0.24.4. It must never guess a place: a turn in a
-//! conversation that nobody looks at is worse than a message that waits.
+//! The wake-up of each host, the place in the host where a message belongs, and the request that brings it
+//! there. It must never guess a place: a turn in a conversation that no user looks at is worse than a message
+//! that waits. The facts were observed on Claude Code 2.1.330, Codex CLI 0.169.0, opencode 1.18.33 and Qwen
+//! Code 0.24.4.
 
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -13,9 +14,9 @@ use super::{
 };
 use entraclaw_seams::secret::Secret;
 
-/// The first version of Claude Code that may give its inbox socket to MCP servers; from 2.1.248 on it does by default, and
-/// before that where the vendor has switched it on. An older one may have inherited the variables of a newer one that it
-/// was started in.
+/// The first version of Claude Code that may give its inbox socket to MCP servers. It does so by default from
+/// 2.1.248 on, and before that where the vendor has enabled it. An older version may have inherited the
+/// variables of a newer one that started it.
 const INBOX_SOCKET_SINCE: [u64; 3] = [2, 1, 224];
 
 /// Longest id of a session of opencode.
@@ -28,14 +29,14 @@ pub fn gives_inbox_socket(family: &str, version: [u64; 3]) -> bool {
     family == "claude-code" && version >= INBOX_SOCKET_SINCE
 }
 
-/// A wake-up that is on.
+/// An enabled wake-up.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostWakeUp {
     /// The inbox socket of Claude Code's session.
     InboxSocket(InboxSocket),
     /// The hook that runs beside Claude Code's idle session.
     WakingHook(MeetingPlace),
-    /// `codex queue`: a message for a thread, taken when the running turn has ended.
+    /// `codex queue`: a message for a thread, which the thread takes when its present turn has ended.
     CodexQueue {
         /// The program.
         command: String,
@@ -44,36 +45,37 @@ pub enum HostWakeUp {
     OpencodePort {
         /// The port on this machine.
         port: u16,
-        /// What it asks for.
+        /// The password of the port.
         password: Option<Secret>,
     },
     /// The inbox of the Qwen Code session that started this server.
     QwenPeer,
     /// The file that Qwen Code reads prompts from.
     QwenFile {
-        /// Its absolute path.
+        /// The file's absolute path.
         path: String,
     },
 }
 
-/// How a wake-up is doing, for `entraclaw status`.
+/// The state of a wake-up, for `entraclaw status`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WakeUpState {
-    /// It can be used, as far as is known.
+    /// The wake-up can be used, as far as is known.
     Ready,
     /// The host has not said yet where messages belong.
     Waiting,
-    /// It did not move when it was last used.
+    /// The wake-up failed when it was last used.
     Failing,
-    /// What it was given waits for the person's decision.
+    /// A message waits in the host for the user's decision.
     Held,
-    /// The person's settings shut it.
+    /// The user's settings forbid the wake-up.
     Refused,
 }
 
 impl HostWakeUp {
-    /// Every wake-up that is on and can be looked at without its host. `inbox` is what this program's environment says of a session's own, `has_peer` whether the
-    /// session takes messages by Qwen Code's protocol.
+    /// Every enabled wake-up that can be checked without its host. `inbox` is the session's own inbox socket,
+    /// as this program's environment names it. `has_peer` says whether the session takes messages by Qwen
+    /// Code's protocol.
     pub fn all(wake_ups: &WakeUpSettings, inbox: Option<&InboxSocket>, has_peer: bool) -> Vec<Self> {
         let inbox = inbox.filter(|_| wake_ups.inbox_socket).cloned().map(Self::InboxSocket);
         let queue =
@@ -86,7 +88,7 @@ impl HostWakeUp {
         [inbox, queue, port, peer, file].into_iter().flatten().collect()
     }
 
-    /// The first wake-up of a host that is on. `process` is the id of the host's process, where it is known.
+    /// The first enabled wake-up of a host. `process` is the id of the host's process, where it is known.
     pub fn of(
         host: &Met,
         wake_ups: &WakeUpSettings,
@@ -106,7 +108,7 @@ impl HostWakeUp {
         Self::all(wake_ups, inbox, has_peer).into_iter().chain(meeting.map(Self::WakingHook)).find(fits)
     }
 
-    /// Its name among the carriers.
+    /// The name of the wake-up in this state, for the list of carriers.
     pub fn name(&self, state: WakeUpState) -> &'static str {
         match (self, state) {
             (Self::InboxSocket(_), WakeUpState::Failing) => "inbox socket (failing)",
@@ -131,7 +133,7 @@ impl HostWakeUp {
         }
     }
 
-    /// Where the hook is met, if it is one.
+    /// The meeting place, if this is a hook.
     pub(super) fn meeting(&self) -> Option<&MeetingPlace> {
         match self {
             Self::WakingHook(meeting) => Some(meeting),
@@ -139,7 +141,7 @@ impl HostWakeUp {
         }
     }
 
-    /// How it is before it was ever used.
+    /// The state before the first use.
     pub(super) fn first_state(&self, sighted: &HostActivity) -> WakeUpState {
         match self {
             Self::CodexQueue { .. } if sighted.thread.is_none() => WakeUpState::Waiting,
@@ -148,8 +150,8 @@ impl HostWakeUp {
         }
     }
 
-    /// Where in the host a message belongs now; `None` while the host has not come that far. `since` is when this
-    /// connection began, in the host's own time, which is this machine's.
+    /// Where in the host a message belongs now; `None` while the host has no such place yet. `since` is when
+    /// this connection began, by the host's clock, which is this machine's.
     pub(super) async fn place(
         &self,
         wake_ups: &dyn WakeUps,
@@ -158,7 +160,7 @@ impl HostWakeUp {
     ) -> Result<Option<String>, WakeUpError> {
         match self {
             Self::CodexQueue { .. } => Ok(sighted.thread.clone()),
-            // What is marked before it leaves must not find that there is no way to leave.
+            // The socket is checked first, because a message is marked as pushed before it is sent.
             Self::InboxSocket(inbox) => wake_ups.look(&inbox.path).map(|()| Some(String::new())),
             Self::WakingHook(_) | Self::QwenPeer | Self::QwenFile { .. } => Ok(Some(String::new())),
             Self::OpencodePort { port, password } => {
@@ -176,7 +178,8 @@ impl HostWakeUp {
         }
     }
 
-    /// The movement that brings `text` to `place`; none where it goes with an id of its own, or by a hook.
+    /// The request that brings `text` to `place`. `None` where the message is sent under an id of its own, or
+    /// by a hook.
     pub(super) fn wake(&self, place: &str, text: &str) -> Option<WakeUpRequest> {
         Some(match self {
             Self::QwenPeer | Self::WakingHook(_) => return None,
@@ -199,14 +202,14 @@ impl HostWakeUp {
         })
     }
 
-    /// Whether a request that went well shows that the host has the text: its own server answered. An exit code or a line
-    /// that was written shows nothing.
+    /// Whether a successful request shows that the host has the text, because the host's own server answered.
+    /// An exit code or a written line shows nothing.
     pub(super) fn confirms(&self) -> bool {
         matches!(self, Self::OpencodePort { .. })
     }
 
-    /// What shows whether the wake-up is there without using it, for `entraclaw doctor`; a file or socket is looked at
-    /// otherwise.
+    /// A request that shows, for `entraclaw doctor`, whether the wake-up is there without using it. `None`
+    /// for a file or socket, which is checked in another way.
     pub fn trial(&self) -> Option<WakeUpRequest> {
         match self {
             Self::CodexQueue { command } => Some(WakeUpRequest::Run {
@@ -239,8 +242,9 @@ struct Times {
     updated: Option<f64>,
 }
 
-/// The session that was used last, if that was after `since`: one that was not used in this connection is of another
-/// day, and nobody may be looking at it. Sessions of helpers are not the user's. An error for what is no list.
+/// The session that was used last, if that was after `since`. A session that was not used during this
+/// connection is an old one, and possibly no user looks at it. Sessions of helpers are not the user's. An
+/// error if the body is no list.
 #[expect(clippy::cast_precision_loss, reason = "milliseconds since 1970 are far below 2^52")]
 fn newest_session(body: &[u8], since: Timestamp) -> serde_json::Result<Option<String>> {
     let sessions: Vec<Listed> = serde_json::from_slice(body)?;
@@ -252,7 +256,7 @@ fn newest_session(body: &[u8], since: Timestamp) -> serde_json::Result<Option<St
     };
     let mut newest: Option<(f64, String)> = None;
     for session in sessions.into_iter().filter(|session| session.parent_id.is_none() && is_id(&session.id)) {
-        // A list without times has no other order than its own.
+        // In a list without times, the order of the list counts.
         let used = session.time.and_then(|time| time.updated).unwrap_or(since);
         if used >= since && newest.as_ref().is_none_or(|(best, _)| used > *best) {
             newest = Some((used, session.id));

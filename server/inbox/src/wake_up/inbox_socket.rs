@@ -1,8 +1,9 @@
-//! The inbox socket that Claude Code gives to the programs that it starts: where it is, and what is written there.
-//! It must never open it: that is the production adapter's.
+//! The inbox socket that Claude Code gives to the programs that it starts: its place, and the lines for it.
+//! It must never open the socket: the production adapter does that.
 //!
-//! Documented by the vendor for a session's own scripts; the frame after the first line was observed on 2.1.330. It names
-//! no session: the id changes with `/clear` and `/resume`, and a frame with another id than the present one is dropped.
+//! The vendor documents it for a session's own scripts; the frame after the first line was observed on
+//! 2.1.330. The frame names no session: the id changes with `/clear` and `/resume`, and the host drops a
+//! frame with any other id than the present one.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,10 +16,10 @@ use entraclaw_seams::secret::Secret;
 const SOCKET_VARIABLE: &str = "CLAUDE_CODE_MESSAGING_SOCKET";
 const TOKEN_VARIABLE: &str = "CLAUDE_CODE_MESSAGING_TOKEN";
 
-/// The variables that say where it is, and what opens it.
+/// The variables with the socket's path and its token.
 pub const INBOX_VARIABLES: [&str; 2] = [SOCKET_VARIABLE, TOKEN_VARIABLE];
 
-/// Longest value of one of them, in bytes.
+/// The longest value of a variable, in bytes.
 const VALUE_BYTES_MAX: usize = 4_096;
 
 /// The inbox of the session that started this server.
@@ -26,12 +27,13 @@ const VALUE_BYTES_MAX: usize = 4_096;
 pub struct InboxSocket {
     /// The socket's absolute path.
     pub path: String,
-    /// What the first line must hold.
+    /// The token that the first line must hold.
     pub token: Secret,
 }
 
 impl InboxSocket {
-    /// What a host's environment says; `None` where a variable is missing or is none that a host would write.
+    /// The inbox from a host's environment; `None` where a variable is missing or has a value that no host
+    /// would write.
     pub fn from_variables(variables: &BTreeMap<String, String>) -> Option<Self> {
         let value = |name: &str| {
             let value = variables.get(name)?;
@@ -43,7 +45,7 @@ impl InboxSocket {
         Some(Self { path, token: Secret::new(value(TOKEN_VARIABLE)?) })
     }
 
-    /// What brings `text` to the session.
+    /// The request that brings `text` to the session.
     pub(super) fn frame(&self, text: &str) -> WakeUpRequest {
         let credential = json!({"type": "auth", "token": self.token.expose()}).to_string();
         let message = json!({"role": "user", "content": text});

@@ -1,10 +1,11 @@
 //! A host's own wake-up: a command, a port or a file by which its agent can be woken where no MCP message wakes it.
 //! It must never say a person's words without saying whose they are, nor say them twice, nor own a message.
 //!
-//! From the ground up: here is the seam (production starts a command, sends a request on loopback, adds a line to a
-//! file or writes to a socket, a simulation does none of them); `trust` is whose words go whole, `words` what is said,
-//! `waking_hook` where a hook of the host gets them, `told` what a hook of the host may show to have arrived, `host_wake_up` how each host wants it, `activity` what the connection sees of the host, and `carrier` the loop that waits for
-//! messages and wake-ups.
+//! This file has the seam: production starts a command, sends a request on loopback, adds a line to a file or
+//! writes to a socket, and a simulation does none of them. `trust` decides whose text goes whole, `words`
+//! writes the text, `waking_hook` gives it to a hook of the host, `told` recognises it when a hook of the
+//! host is shown it, `host_wake_up` knows what each host needs, `activity` knows what the host does, and
+//! `carrier` is the loop that waits for messages and uses the wake-up.
 
 mod activity;
 mod carrier;
@@ -36,7 +37,7 @@ pub use words::{TEXT_CHARS_MAX, Words, notice, whole};
 
 use entraclaw_seams::secret::Secret;
 
-/// The most bytes of an answer that are kept; a list of sessions of years is far below.
+/// The most bytes of an answer that are kept; a list of the sessions of years is far shorter.
 pub const WAKE_UP_BODY_BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// One use of a wake-up.
@@ -51,7 +52,7 @@ pub enum WakeUpRequest {
     },
     /// Sends a request to 127.0.0.1.
     Http {
-        /// The verb.
+        /// The HTTP method.
         method: HttpMethod,
         /// The port on this machine.
         port: u16,
@@ -59,19 +60,20 @@ pub enum WakeUpRequest {
         path: String,
         /// A JSON document. It may hold a person's words: never log it.
         body: Option<String>,
-        /// For basic authentication, where the host wants one.
+        /// The password for basic authentication, if the host wants one.
         password: Option<Secret>,
     },
-    /// Writes two lines to a Unix socket of this user and closes that half; the other side answers nothing.
+    /// Writes two lines to a Unix socket of this user and closes the writing half; the other side answers
+    /// nothing.
     Socket {
         /// An absolute path.
         path: String,
-        /// The first line without its end: what lets the second one in.
+        /// The first line without its end: the credential that the second line needs.
         credential: Secret,
         /// The second line without its end. It may hold a person's words: never log it.
         line: String,
     },
-    /// Adds one line to a file that somebody else reads.
+    /// Adds one line to a file that the host reads.
     Append {
         /// An absolute path.
         path: String,
@@ -80,30 +82,31 @@ pub enum WakeUpRequest {
     },
     /// Hands a message in at the inbox of the session that started this server; see [`PeerHost`].
     Peer {
-        /// The same at every try: the session shows a message with this id once.
+        /// The message's id, the same at every try: the session shows a message with this id once.
         id: String,
         /// A person's words: never log them.
         text: String,
     },
 }
 
-/// The inbox of the Qwen Code session that started this server, by what it left in the environment.
+/// The inbox of the Qwen Code session that started this server, from the environment that the session set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PeerHost {
     /// The session's socket.
     pub socket: PathBuf,
-    /// What its own processes show there. It must never be written anywhere.
+    /// The token that the session's own processes show there. It must never be written anywhere.
     pub token: Secret,
-    /// Where our own inbox may be, the first that can be used; each is made for this user alone.
+    /// The folders that our own inbox may be in; the first usable one is taken. Each is made for this user
+    /// alone.
     pub folders: Vec<PathBuf>,
 }
 
 /// The verbs that wake-ups use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HttpMethod {
-    /// Read.
+    /// Reads a document.
     Get,
-    /// Act.
+    /// Asks for an action.
     Post,
 }
 
@@ -117,14 +120,14 @@ impl HttpMethod {
     }
 }
 
-/// What came back from a wake-up that was used.
+/// The answer to a used wake-up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WakeUpAnswer {
     /// The body of an HTTP answer, at most [`WAKE_UP_BODY_BYTES_MAX`]; else empty.
     pub body: Vec<u8>,
 }
 
-/// Why a wake-up could not be used. No variant repeats what was said.
+/// Why a wake-up could not be used. No variant repeats the text of a message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WakeUpError {
     /// This server has no way to wake a host.
@@ -140,7 +143,7 @@ pub enum WakeUpError {
         /// What the system said.
         reason: String,
     },
-    /// The command said no.
+    /// The command ended with an error.
     #[error("`{program}` ended with exit code {code}; run it by hand to see why")]
     Refused {
         /// The program as it is configured.
@@ -148,7 +151,7 @@ pub enum WakeUpError {
         /// Its exit code, -1 when a signal ended it.
         code: i32,
     },
-    /// Nobody is at the port.
+    /// No server listens on the port.
     #[error("nobody is at 127.0.0.1:{port}: {reason}; start the host with that port")]
     Unreachable {
         /// The port.
@@ -156,7 +159,7 @@ pub enum WakeUpError {
         /// What the system said.
         reason: String,
     },
-    /// The request was sent and no whole answer came.
+    /// The request was sent, and no whole answer came.
     #[error("127.0.0.1:{port} gave no whole answer: {reason}; see whether the host hangs")]
     Broken {
         /// The port.
@@ -164,7 +167,7 @@ pub enum WakeUpError {
         /// What the system said.
         reason: String,
     },
-    /// The answer is not what that host answers.
+    /// The answer is not one that this host gives.
     #[error(
         "127.0.0.1:{port} answered {path} with something unexpected; see whether another program has that port"
     )]
@@ -200,7 +203,7 @@ pub enum WakeUpError {
         /// What is wrong with it.
         reason: String,
     },
-    /// There is no place for our own inbox, so the server would not hear what becomes of a message.
+    /// There is no place for our own inbox, so the server would not receive the session's receipts.
     #[error(
         "no socket for receipts can be made in `{path}`: {reason}; set XDG_RUNTIME_DIR to a folder of yours alone"
     )]
@@ -210,7 +213,7 @@ pub enum WakeUpError {
         /// What is wrong with it.
         reason: String,
     },
-    /// No hook of the host takes the words.
+    /// No hook of the host takes the text.
     #[error("{reason}; run `entraclaw setup claude-code` and start the session again, if that lasts")]
     Hook {
         /// What is wrong.
@@ -224,7 +227,7 @@ pub enum WakeUpError {
         /// What is wrong with it.
         reason: String,
     },
-    /// A part of the line was written, and then no more.
+    /// Only a part of the line was written.
     #[error("`{path}` took only a part of a line: {reason}; see whether the host hangs or the disk is full")]
     Torn {
         /// The path as it is configured.
@@ -232,7 +235,7 @@ pub enum WakeUpError {
         /// What the system said.
         reason: String,
     },
-    /// It took too long and was given up; the host may have been woken.
+    /// The wake-up took too long and was abandoned; the host may have been woken.
     #[error("{what} took longer than {limit_ms} ms; see whether the host hangs")]
     TimeUp {
         /// The program, port or file.
@@ -243,7 +246,7 @@ pub enum WakeUpError {
 }
 
 impl WakeUpError {
-    /// Whether the host surely was not woken, so that another try can't say anything twice.
+    /// Whether the host surely was not woken, so that another try can't repeat the text.
     pub fn is_certain(&self) -> bool {
         !matches!(self, Self::Broken { .. } | Self::TimeUp { .. } | Self::Torn { .. })
     }
@@ -258,10 +261,10 @@ fn status_fix(status: u16) -> &'static str {
 
 /// Uses the wake-ups of hosts.
 pub trait WakeUps: Send + Sync {
-    /// Uses one, once. Dropping the future abandons it; the host may be woken all the same.
+    /// Uses a wake-up once. If the future is dropped, the host may be woken all the same.
     fn wake(&self, request: WakeUpRequest) -> BoxFuture<'_, Result<WakeUpAnswer, WakeUpError>>;
 
-    /// Whether this socket may be written to, as far as can be seen without writing.
+    /// Whether this socket may be written to, as far as can be checked without writing.
     fn look(&self, _socket: &str) -> Result<(), WakeUpError> {
         Ok(())
     }
@@ -271,13 +274,13 @@ pub trait WakeUps: Send + Sync {
         false
     }
 
-    /// The next receipt of that session, when one comes. Dropping the future loses none.
+    /// Waits for the next receipt of that session. Dropping the future loses no receipt.
     fn receipt(&self) -> BoxFuture<'_, Receipt> {
         Box::pin(std::future::pending())
     }
 }
 
-/// Does nothing: for a server that is built without wake-ups.
+/// Wakes no host: for a server that is built without wake-ups.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoWakeUps;
 

@@ -1,8 +1,9 @@
-//! Qwen Code's cross-session protocol as a wake-up: what is written into the session's inbox, and what its receipts mean.
-//! Facts were seen on 0.24.4. It must never take a receipt for a proof that a model has read something.
+//! Qwen Code's cross-session protocol as a wake-up: the lines for the session's inbox, and the meaning of its
+//! receipts. Facts were observed on 0.24.4. It must never take a receipt as a proof that a model has read
+//! something.
 //!
-//! `delivered` means that the message stands in the session's queue, which dies with the session. So a receipt settles
-//! a wake-up, and only what the model does acknowledges a message.
+//! `delivered` means that the message is in the session's queue, which is lost when the session ends. So a
+//! receipt settles a wake-up, and only a call of the model acknowledges a message.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -10,32 +11,32 @@ use sha2::{Digest as _, Sha256};
 
 use crate::record::Record;
 
-/// As whom the session shows us.
+/// The sender's name that the session shows for this server.
 const FROM_NAME: &str = "entraclaw";
-/// The version of frames that is written here, and the newest that is read.
+/// The version of the frames that are written, and the newest that is read.
 const FRAME_VERSION: u64 = 1;
-/// Longest frame that is read, in bytes; a receipt for 256 messages is below.
+/// The longest frame that is read, in bytes; a receipt for 256 messages is shorter.
 pub const FRAME_BYTES_MAX: usize = 64 * 1024;
 /// Ids that one receipt may name besides its first.
 const IDS_MAX: usize = 256;
 
-/// What the session says became of a message.
+/// The session's verdict on a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReceiptStatus {
-    /// It waits for the person's decision.
+    /// The message waits for the user's decision.
     Held,
-    /// It stands in the queue for the model.
+    /// The message is in the queue for the model.
     Delivered,
-    /// The person has said no.
+    /// The user has refused it.
     Denied,
     /// The session takes no such messages.
     Refused,
-    /// The person did not decide in time, or the session ended before.
+    /// The user did not decide in time, or the session ended before.
     Expired,
-    /// The session at that address is another one.
+    /// The address now belongs to another session.
     Misaddressed,
-    /// It came too fast or found the queue full, and can be sent again.
+    /// The message came too fast or found the queue full; it can be sent again.
     Dropped,
 }
 
@@ -57,9 +58,9 @@ impl ReceiptStatus {
 /// One receipt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
-    /// The ids of the messages that it is about.
+    /// The ids of the messages that the receipt is about.
     pub ids: Vec<String>,
-    /// What became of them.
+    /// The verdict on them.
     pub status: ReceiptStatus,
 }
 
@@ -78,8 +79,8 @@ struct Line {
     more: Vec<String>,
 }
 
-/// The receipts of a connection whose first line shows our token; empty for anything else. A status that is not known
-/// says nothing.
+/// The receipts of a connection whose first line shows our token; empty for anything else. A receipt with an
+/// unknown status is ignored.
 pub fn receipts(lines: &str, token: &str) -> Vec<Receipt> {
     let mut lines = lines.lines().map(|line| serde_json::from_str::<Line>(line).ok());
     let is_ours = |line: Line| {
@@ -103,19 +104,21 @@ fn receipt(line: Line) -> Option<Receipt> {
     Some(Receipt { ids: line.id.into_iter().chain(more).collect(), status })
 }
 
-/// Compares in a time that tells nothing of where they differ.
+/// Compares two texts in a time that does not depend on where they differ.
 fn is_same(shown: &str, wanted: &str) -> bool {
     let differs = shown.bytes().zip(wanted.bytes()).fold(0, |all, (a, b)| all | (a ^ b));
     shown.len() == wanted.len() && differs == 0
 }
 
-/// The id of the frame that brings a record to a consumer: the same at every try, so that the session shows it once.
+/// The id of the frame that brings a record to a consumer. It is the same at every try, so that the session
+/// shows the record once.
 pub fn message_id(consumer: &str, record: &Record) -> String {
     frame_id(&[consumer, &record.key])
 }
 
-/// The id of the frame that tells a consumer that messages wait, up to the record `through`; another one for each
-/// reminder, which would else be taken for a repeat. `left` where a session has died with them.
+/// The id of the frame that tells a consumer that messages wait, up to the record `through`. Each reminder
+/// has its own id, because the session would take it for a repeat otherwise. `left` says that the messages
+/// are orphaned deliveries.
 pub fn announcement_id(consumer: &str, left: bool, through: u64, reminders: u32) -> String {
     let what = if left { "left" } else { "announced" };
     frame_id(&[consumer, what, &through.to_string(), &reminders.to_string()])
@@ -131,8 +134,8 @@ fn frame_id(parts: &[&str]) -> String {
     hash.iter().take(20).fold("ec".to_owned(), |id, byte| format!("{id}{byte:02x}"))
 }
 
-/// The two lines of a message. There is no `toSessionId`: `/clear` gives the terminal another session, and the message
-/// belongs to the person who sits there.
+/// The two lines of a message. They hold no `toSessionId`: `/clear` gives the terminal another session, and
+/// the message belongs to the user of that terminal.
 pub fn lines(token: &str, id: &str, text: &str, reply_to: &str, reply_token: &str) -> String {
     let auth = json!({"msgV": FRAME_VERSION, "type": "auth", "token": token});
     let frame = json!({

@@ -1,5 +1,6 @@
-//! What is told next, and by which session: orphaned deliveries, what is new, or once more what no call of the agent followed.
-//! It must never tell what another session of the consumer tells, and claims everything before it leaves.
+//! What a session tells its host next: orphaned deliveries, new messages, or a reminder of announced ones
+//! that the agent did not read. It must never tell what another session of the consumer tells, and it claims
+//! every message before the message leaves.
 
 use std::time::Duration;
 
@@ -11,28 +12,28 @@ use crate::carrier::channel::BACKLOG_RECORDS_MAX;
 use crate::journal::{DeliveryState, JournalError};
 use crate::record::Record;
 
-/// Records that are looked at together.
+/// Records that are read together.
 const PAGE_RECORDS: usize = 32;
-/// Between two looks for orphaned deliveries, while no other session holds anything.
+/// The interval between two looks for orphaned deliveries, while no other session holds anything.
 const CALM_ORPHAN_LOOK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// What there is to tell.
 pub(super) enum Plan {
     Nothing,
-    /// Orphaned deliveries.
+    /// There are orphaned deliveries.
     Left,
     /// These go whole.
     Whole(Vec<Record>),
-    /// These are announced, and more behind them where it says so.
+    /// These are announced; the flag says whether more wait after them.
     Notice(Vec<Record>, bool),
 }
 
-/// What goes by the wake-up.
+/// The content of one wake-up.
 pub(super) struct Wake {
     pub text: String,
     pub(super) records: Vec<Record>,
     pub(super) form: Form,
-    /// It holds what they say.
+    /// Whether it holds the text of its messages.
     pub(super) is_whole: bool,
 }
 
@@ -45,7 +46,7 @@ pub(super) enum Form {
 }
 
 impl WakeUpCarrier {
-    /// Whether there is an orphaned delivery to tell of. Looks when it is time to.
+    /// Whether there is an orphaned delivery to tell of. It looks only when the next look is due.
     fn left(&self, round: &mut Round) -> Result<bool, JournalError> {
         let mailbox = match round.mailbox.take() {
             Some(mailbox) => mailbox,
@@ -99,7 +100,7 @@ impl WakeUpCarrier {
         let told = if round.is_untold { 0 } else { mailbox.announced_through()? };
         let mut found = Vec::new();
         let mut at = round.done_seq.max(self.backlog());
-        // What was announced is new still, and must be found again should its session die.
+        // Announced messages still count as new, and must be found again if their session ends.
         let mut is_done = true;
         while let Some((page, last)) = self.page(at)? {
             for record in page {
@@ -124,8 +125,9 @@ impl WakeUpCarrier {
         Ok((found, has_more))
     }
 
-    /// What the agent was told of, was shown by no other way, and did not ask for until a reminder is due; and whether there
-    /// is more. An agent that has called a tool since has seen what it was told.
+    /// The messages that the agent was told of, was shown in no other way, and did not ask for until the
+    /// reminder is due; and whether there are more. An agent that has called a tool since has seen the
+    /// announcement.
     fn overdue(&self, round: &mut Round) -> Result<(Vec<Record>, bool), JournalError> {
         round.remind_at = None;
         let Some(mailbox) = &mut round.mailbox else { return Ok((Vec::new(), false)) };
@@ -138,7 +140,7 @@ impl WakeUpCarrier {
         }
         let left = due_at.duration_since(self.clock.now());
         if left.is_positive() {
-            // A look that comes a moment too soon would find nothing, and nothing else would look again.
+            // A look that comes a moment too early finds nothing, and no other look would follow it.
             round.remind_at = Some(Instant::now() + left.unsigned_abs() + Duration::from_millis(1));
             return Ok((Vec::new(), false));
         }
@@ -157,18 +159,18 @@ impl WakeUpCarrier {
         Ok((found, has_more))
     }
 
-    /// Nothing older than this is told of by itself.
+    /// The place of the oldest record that wake-ups still tell of.
     fn backlog(&self) -> u64 {
         self.journal.last_seq().saturating_sub(BACKLOG_RECORDS_MAX)
     }
 
-    /// Records behind a place, and the last of them.
+    /// Records after a place, and the place of the last of them.
     fn page(&self, at: u64) -> Result<Option<(Vec<Record>, u64)>, JournalError> {
         let page = self.journal.read_after(at, PAGE_RECORDS)?;
         Ok(page.last().map(|record| record.seq).map(|last| (page, last)))
     }
 
-    /// Notes that this session tells it, before it does. `None` where another session was faster.
+    /// Notes that this session tells the messages, before it does. `None` where another session was faster.
     pub(super) fn claim(&self, round: &mut Round, plan: Plan) -> Result<Option<Wake>, JournalError> {
         match plan {
             Plan::Nothing => Ok(None),
@@ -206,7 +208,7 @@ impl WakeUpCarrier {
         }
     }
 
-    /// Of the orphaned deliveries as many as one wake-up may bring.
+    /// Takes over as many orphaned deliveries as one wake-up may bring.
     fn take_over(&self, round: &mut Round) -> Result<Vec<Record>, JournalError> {
         let room = self.room(round);
         if round.left.is_empty()
@@ -221,7 +223,7 @@ impl WakeUpCarrier {
         Ok(round.left.clone())
     }
 
-    /// Marks messages as pushed. Those that another session was faster with are left out.
+    /// Marks messages as pushed. Messages that another session marked before are left out.
     fn claim_pushes(round: &mut Round, waiting: Vec<Record>) -> Result<Vec<Record>, JournalError> {
         let Some(mailbox) = &mut round.mailbox else { return Ok(Vec::new()) };
         let mut records = Vec::new();
@@ -241,7 +243,7 @@ impl WakeUpCarrier {
 }
 
 impl Plan {
-    /// What would have gone, for a place that could not be found.
+    /// The wake-up that would have been used, for a host whose place could not be found.
     pub(super) fn into_wake(self) -> Wake {
         let (records, form) = match self {
             Self::Nothing | Self::Left => (Vec::new(), Form::Left),
@@ -251,7 +253,7 @@ impl Plan {
         Wake { text: String::new(), records, form, is_whole: false }
     }
 
-    /// Where each message goes under an id of its own, only the first goes whole.
+    /// Keeps only the first whole message, for a host where each message has an id of its own.
     pub(super) fn of_one(mut self) -> Self {
         if let Self::Whole(records) = &mut self {
             records.truncate(1);

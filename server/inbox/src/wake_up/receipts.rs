@@ -1,6 +1,6 @@
-//! Handing messages in where the host says what became of them: one message or announcement at a time, each under an id of its
-//! own, so that a repeat shows nothing twice. It must never be faster than the host's inbox takes, nor take a message that was
-//! not shown for one that was.
+//! Hands in messages where the host sends receipts: one message or announcement at a time, each under an id
+//! of its own, so that a repeat shows nothing twice. It must never be faster than the host's inbox allows,
+//! nor take a message for shown that was not.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -15,40 +15,41 @@ use super::{HostWakeUp, WakeUpError, WakeUpRequest, WakeUpState};
 use crate::journal::{JournalError, Mailbox};
 use crate::record::Record;
 
-/// Messages that an inbox takes at once, of Qwen Code and of Claude Code alike.
+/// Messages that an inbox takes at once; the same in Qwen Code and Claude Code.
 const BURST: u32 = 30;
-/// Then it takes one in so long.
+/// After a burst, the inbox takes one message in each such interval.
 const REFILL: Duration = Duration::from_secs(2);
-/// Waits for a receipt, one a try; a repeat is told the verdict of the first. The first of a session takes two seconds.
+/// The wait for a receipt, by try; a repeat gets the verdict of the first try. The first receipt of a session
+/// takes two seconds.
 const WAITS: [Duration; 4] =
     [Duration::from_secs(10), Duration::from_secs(20), Duration::from_secs(40), Duration::from_secs(60)];
-/// How long a message that was dropped waits before it is handed in again.
+/// How long a dropped message waits before it is handed in again.
 const DROPPED_WAIT: Duration = Duration::from_secs(30);
-/// How long the person has to decide; the host's longest time but never is ten minutes.
+/// How long the user has to decide. The host's longest limit is ten minutes, apart from "never".
 const HELD_WAIT: Duration = Duration::from_secs(15 * 60);
-/// How long a session that refuses is left alone.
+/// How long the loop waits after a session refused a message.
 const REFUSED_WAIT: Duration = Duration::from_secs(3_600);
-/// Messages whose later receipts are told.
+/// Settled messages whose later receipts are still understood.
 const REMEMBERED_MAX: usize = 256;
 
-/// What is known of the messages that were handed in.
+/// The messages that were handed in, as far as they are known.
 #[derive(Debug, Default)]
 pub(super) struct HandedIn {
-    /// The one whose receipt is waited for.
+    /// The message whose receipt is awaited.
     outstanding: Option<Outstanding>,
-    /// Those before it whose story may go on, the newest last.
+    /// Earlier messages that may still get another receipt, the newest last.
     settled: VecDeque<Settled>,
-    /// What was in the journal when this burst began goes without the pause between two wake-ups.
+    /// The last place when this burst began. Messages up to it go without the pause between two wake-ups.
     burst_end_seq: u64,
     /// When the inbox takes a whole burst again.
     full_at: Option<Instant>,
 }
 
-/// What the host may still say more of.
+/// A settled message that may still get another receipt.
 #[derive(Debug, Clone)]
 struct Settled {
     id: String,
-    /// What it showed whole; of what was announced none.
+    /// The records that it showed whole; none for an announcement.
     shows: Vec<Record>,
 }
 
@@ -60,10 +61,10 @@ struct Outstanding {
     form: Form,
     is_whole: bool,
     tries: usize,
-    /// One of the tries may have arrived.
+    /// Whether one of the tries may have arrived.
     may_be_there: bool,
     is_held: bool,
-    /// When it is handed in again, or given up.
+    /// When the message is handed in again or given up.
     next_at: Instant,
 }
 
@@ -100,7 +101,8 @@ impl WakeUpCarrier {
         next_at
     }
 
-    /// When to look at the message whose receipt is waited for again, if there is one. Hands it in again when it is time.
+    /// Returns when to look again at the message whose receipt is awaited, if there is one. Hands it in again
+    /// when that is due.
     pub(super) async fn awaits(&self, round: &mut Round) -> Result<Option<Instant>, JournalError> {
         let Some(mut outstanding) = round.handed_in.outstanding.take() else { return Ok(None) };
         let mut waits = false;
@@ -159,7 +161,7 @@ impl WakeUpCarrier {
         outstanding.next_at
     }
 
-    /// The host says what became of messages.
+    /// Applies a receipt of the host.
     pub(super) fn heard(&self, round: &mut Round, receipt: &Receipt) {
         for settled in round.handed_in.settled.clone() {
             if receipt.ids.contains(&settled.id) {
@@ -178,7 +180,7 @@ impl WakeUpCarrier {
                 let announced = !outstanding.is_whole;
                 tracing::info!(wake_up, messages = outstanding.records.len(), announced, "woken");
                 self.settle(round, outstanding);
-                // A call of a tool shows that the host is there, and the next one need not wait.
+                // A call of a tool shows that the host runs, so the next message need not wait.
                 round.outstanding = Some((now, round.next_at));
                 round.next_at = round.handed_in.takes_at();
                 if !shows.is_empty() {
@@ -209,11 +211,11 @@ impl WakeUpCarrier {
                 let (form, done_seq) = (outstanding.form, round.done_seq);
                 let (records, shows) = (outstanding.records.clone(), outstanding.shows());
                 self.settle(round, outstanding);
-                // The agent was not told, so the next way is to tell it.
+                // The agent was not told, so the announcement is sent again in the next way.
                 round.is_untold = form == Form::Notice;
                 if let Some(path) = self.settings.qwen_input_file.clone() {
                     self.use_instead(round, HostWakeUp::QwenFile { path });
-                    // It goes by the file next, and what is said of it here counts no more.
+                    // The message is sent through the file next, and later receipts for it do not count.
                     round.handed_in.settled.pop_back();
                     match form {
                         Form::Whole => {
@@ -237,7 +239,7 @@ impl WakeUpCarrier {
         }
     }
 
-    /// What was settled before has gone on.
+    /// Applies a later receipt for a settled message.
     fn heard_late(&self, round: &mut Round, shows: &[Record], status: ReceiptStatus) {
         match status {
             ReceiptStatus::Delivered if shows.is_empty() => {}
@@ -257,7 +259,7 @@ impl WakeUpCarrier {
         }
     }
 
-    /// Nothing more is done for this one here.
+    /// Marks a message as done.
     fn settle(&self, round: &mut Round, outstanding: Outstanding) {
         let last_seq = outstanding.records.last().map_or(0, |record| record.seq);
         match outstanding.form {
@@ -268,7 +270,7 @@ impl WakeUpCarrier {
                 round.done_seq = round.done_seq.max(last_seq);
                 round.claimed.remove(&last_seq);
             }
-            // What was announced is new still.
+            // Announced messages still count as new.
             Form::Notice => {}
         }
         round.is_untold = false;
@@ -293,13 +295,13 @@ impl Outstanding {
 }
 
 impl HandedIn {
-    /// One more went in.
+    /// Counts one more message as handed in.
     pub(super) fn spend(&mut self, now: Instant) {
         let full_at = self.full_at.map_or(now, |at| at.max(now));
         self.full_at = Some(full_at + REFILL);
     }
 
-    /// When the inbox takes one more.
+    /// When the inbox takes one more message.
     pub(super) fn takes_at(&self) -> Instant {
         let now = Instant::now();
         let full_at = self.full_at.unwrap_or(now);

@@ -1,24 +1,25 @@
-//! What the operator decided about a host's own wake-ups.
+//! The operator's settings for the hosts' own wake-ups.
 
 use std::time::Duration;
 
 use entraclaw_seams::secret::Secret;
 
-/// Whose messages go whole through a host's own wake-up, which may ask its model to act on them. Of the others the
-/// model is told that they wait.
+/// Whose messages go whole through a host's own wake-up, which may ask its model to act on them. Of other
+/// messages the model is only told that they wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WholeText {
-    /// The operator's alone, known by ids.
+    /// Those of the operator alone, who is known by ids.
     #[default]
     Operator,
-    /// Everybody's who may speak.
+    /// Those of every sender that the gate allows.
     Allowed,
-    /// None.
+    /// None; all messages are only announced.
     Nobody,
 }
 
-/// A host's own wake-ups that may be used. Each is off unless it is named, but for the inboxes of Claude Code and Qwen
-/// Code, which a host gives to the servers of its own session, and the hook that only `entraclaw setup` writes.
+/// The hosts' own wake-ups that may be used. Each is off unless it is configured, except for the inboxes of
+/// Claude Code and Qwen Code, which a host gives to the servers of its own session, and the hook that only
+/// `entraclaw setup` writes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WakeUpSettings {
     /// Whether the inbox socket that Claude Code gives to its servers is written to.
@@ -31,14 +32,14 @@ pub struct WakeUpSettings {
     pub codex_command: String,
     /// The port that opencode was started with.
     pub opencode_port: Option<u16>,
-    /// What opencode's port asks for, from the environment.
+    /// The password of opencode's port, from the environment.
     pub opencode_password: Option<Secret>,
     /// Whether messages are handed in at the inbox of a Qwen Code session that has one.
     pub qwen_peer: bool,
     /// The file that Qwen Code was started with, as an absolute path.
     pub qwen_input_file: Option<String>,
-    /// How long one use of a wake-up keeps back the next, unless the host calls a tool before; what comes in between goes
-    /// together.
+    /// The pause after a wake-up before the next one, unless the host calls a tool before. Messages that come
+    /// meanwhile go together.
     pub min_interval: Duration,
     /// Messages that may go through a wake-up in an hour; the others wait for a pull.
     pub messages_per_hour: u32,

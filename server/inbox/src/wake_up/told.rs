@@ -1,6 +1,6 @@
-//! What was just told whole through a wake-up, so that the host's own hook, which is shown the same text, is a receipt for it.
-//! It must never hold a text, and never take one for told that was not: another session, a text that differs by a character,
-//! one that is old, or the same one a second time.
+//! The texts that were just told whole through a wake-up: when the host's own hook is shown the same text,
+//! that is the receipt. It must never hold a text. It must never give a receipt for another session, for a
+//! text that differs by a character, for an old one, or for the same one a second time.
 
 use std::io;
 
@@ -14,13 +14,13 @@ use entraclaw_seams::storage::{Storage, read_whole};
 const FOLDER: &str = "waking";
 const FILE_BYTES_MAX: u64 = 256 * 1024;
 const LOCK_WAIT_MS: u64 = 2_000;
-/// A dialog that is open holds a wake-up for as long.
+/// An open dialog can delay a wake-up for this long.
 const VALID: SignedDuration = SignedDuration::from_mins(30);
-/// Wake-ups that are remembered of a consumer.
+/// Wake-ups that are remembered for a consumer.
 const TOLD_MAX: usize = 64;
 
-/// What the host puts around the words of a waking hook in the prompt that its other hook sees. Seen on Claude Code 2.1.148
-/// and 2.1.330; what the inbox socket brings has nothing around it.
+/// The frame that the host puts around the text of a waking hook, in the prompt that its other hook is shown.
+/// Observed on Claude Code 2.1.148 and 2.1.330. The host puts nothing around a text from the inbox socket.
 const FRAME: (&str, &str) = (
     "<task-notification>\n<summary>Stop hook feedback</summary>\n</task-notification>\n<system-reminder>\nStop hook \
      blocking error from command \"Stop\": ",
@@ -29,16 +29,16 @@ const FRAME: (&str, &str) = (
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Told {
-    /// The process of the host that was told.
+    /// The process of the host.
     host: String,
     /// SHA-256 of the text, in hex.
     hash: String,
-    /// The records whose words it held.
+    /// The records in the text.
     seqs: Vec<u64>,
     at: Timestamp,
 }
 
-/// The wake-ups of a consumer.
+/// The file of the wake-ups of a consumer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToldTexts {
     path: String,
@@ -47,13 +47,13 @@ pub struct ToldTexts {
 }
 
 impl ToldTexts {
-    /// Of this consumer.
+    /// The file of this consumer.
     pub fn of(consumer: &ConsumerName) -> Self {
         let folder = format!("{FOLDER}/{consumer}");
         Self { path: format!("{folder}/told.json"), lock: format!("{folder}/told.lock"), folder }
     }
 
-    /// Notes that a host is about to be told this, which holds the words of these records.
+    /// Notes that a host is about to be told a text, which holds these records.
     pub(super) fn note(
         &self,
         storage: &dyn Storage,
@@ -71,7 +71,8 @@ impl ToldTexts {
         self.write(storage, &told)
     }
 
-    /// The records of the text that a host was told and that its hook sees as `prompt`; once, and nothing of any other text.
+    /// The records in the text that a host was told and that its hook was shown as `prompt`. Each text gives
+    /// them once; any other prompt gives none.
     pub fn take(
         &self,
         storage: &dyn Storage,
@@ -95,7 +96,7 @@ impl ToldTexts {
         Ok(seqs)
     }
 
-    /// What still counts. A file that can't be read counts as none.
+    /// The notes that still count. A file that can't be read counts as empty.
     fn read(&self, storage: &dyn Storage, now: Timestamp) -> io::Result<Vec<Told>> {
         let bytes = read_whole(storage, &self.path, FILE_BYTES_MAX)?;
         let mut told: Vec<Told> =
@@ -139,7 +140,7 @@ mod tests {
         told.note(&disk, "1-2", TEXT, vec![9], at(2)).unwrap();
         let framed = format!("{}{TEXT}{}", FRAME.0, FRAME.1);
         assert_eq!(told.take(&disk, "1-2", &framed, at(3)).unwrap(), [9]);
-        // The words themselves are nowhere.
+        // The text itself is not stored.
         let kept = String::from_utf8(disk.bytes("waking/claude-code/told.json").unwrap()).unwrap();
         assert!(!kept.contains("deploy"), "{kept}");
     }

@@ -1,30 +1,31 @@
-//! Whose words may go whole through a wake-up: a host may ask its model to act on what comes that way.
-//! It must never decide who may speak; everybody here has passed the gate.
+//! Whose messages may go whole through a wake-up, since a host may ask its model to act on them. It must
+//! never decide which senders are allowed; every sender here has passed the gate.
 
 use super::WholeText;
 use crate::gate::Guid;
 use crate::record::Record;
 
-/// Who wrote a message, as far as a wake-up cares.
+/// The sender of a message, as far as a wake-up needs to know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Speaker {
-    /// The operator of the configuration, by ids.
+    /// The operator of the configuration, known by ids.
     Operator,
-    /// Anybody else who may speak.
+    /// Any other sender that the gate allows.
     Other,
 }
 
-/// Whose words go whole.
+/// The rule that decides whose messages go whole.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Trust {
-    /// What the user decided.
+    /// The user's decision.
     pub whole_text: WholeText,
     /// The operator, as tenant and object id.
     pub operator: Option<(Guid, Guid)>,
 }
 
 impl Trust {
-    /// Who wrote it. A mail address is no id, so the operator's mails are those of another sender.
+    /// The kind of the record's sender. A mail address is no id, so the operator's mails count as those of
+    /// another sender.
     pub fn speaker(&self, record: &Record) -> Speaker {
         let is = |name: &str, id: &Guid| record.meta.get(name).is_some_and(|value| value == id.as_str());
         match &self.operator {
@@ -35,7 +36,7 @@ impl Trust {
         }
     }
 
-    /// Whether the words of such a speaker may go whole.
+    /// Whether the messages of such a sender may go whole.
     pub fn goes_whole(&self, speaker: Speaker) -> bool {
         match self.whole_text {
             WholeText::Operator => speaker == Speaker::Operator,

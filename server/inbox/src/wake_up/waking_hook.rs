@@ -1,10 +1,12 @@
-//! The hook that wakes Claude Code: a program of ours that the host starts at the end of every turn, that runs on beside
-//! the idle session, and whose end with the exit code 2 starts a turn with what it wrote to stderr. Here is how a server
-//! hands it the words. Seen on 2.1.69, 2.1.148, 2.1.247 and 2.1.330.
+//! The hook that wakes Claude Code, and how a server gives it the text. The host starts this program at the
+//! end of every turn, and it keeps running beside the idle session. When it exits with code 2, the host
+//! starts a turn with the text that the program wrote to stderr. Observed on 2.1.69, 2.1.148, 2.1.247 and
+//! 2.1.330.
 //!
-//! Both meet in a folder of the consumer's, by the id of the host's process. One program a host is **armed**: it holds a
-//! lock that the system takes from it when it dies. Words are a file that appears whole and is taken by a renaming, so one
-//! of both gets it: the armed program, or the server that takes it back because no hook came.
+//! Server and hook meet in a folder of the consumer, under the id of the host's process. One program of a
+//! host is **armed**: it holds a lock that the system releases when the program exits. A text is a file that
+//! appears whole and is taken by renaming it. So only one side gets it: the armed program, or the server,
+//! which takes it back when no hook came.
 
 use std::io;
 use std::time::Duration;
@@ -15,30 +17,31 @@ use super::WakeUpError;
 use crate::journal::ConsumerName;
 use entraclaw_seams::storage::{Changes, Lock, Storage, read_whole};
 
-/// The first version that starts a turn when such a hook ends with 2. 2.1.68 runs it and starts none.
+/// The first version that starts a turn when such a hook exits with 2. 2.1.68 runs the hook and starts no
+/// turn.
 const WAKING_HOOK_SINCE: [u64; 3] = [2, 1, 69];
 
 const FOLDER: &str = "waking";
-/// Most bytes of one wake-up: its characters at their longest, and room.
+/// The most bytes of one wake-up: its characters at their longest, and some room.
 const WORDS_BYTES_MAX: u64 = 64 * 1024;
 const NEWEST_BYTES_MAX: u64 = 256;
-/// Longest wait for another one who writes beside us.
+/// The longest wait for another process that writes here.
 const BEGIN_WAIT_MS: u64 = 2_000;
-/// How long the armed program has for taking the words.
+/// How long the armed program has to take the text.
 const TAKEN_WITHIN: Duration = Duration::from_secs(2);
-/// How often a disk that may miss changes is looked at meanwhile.
+/// How often the file is checked meanwhile, on a disk that may miss changes.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// Longest id of a host's process.
+/// The longest id of a host's process.
 const HOST_CHARS_MAX: usize = 64;
-/// The endings of the files of one host; locks are last, because they are removed last.
+/// The suffixes of the files of one host. Locks are last, because they are removed last.
 const ENDINGS: [&str; 7] = ["newest", "armed", "words", "taken", "back", "begin.lock", "lock"];
 
-/// Whether a host of this family and version starts a turn when the hook ends.
+/// Whether a host of this family and version starts a turn when the hook exits.
 pub fn wakes_by_hook(family: &str, version: [u64; 3]) -> bool {
     family == "claude-code" && version >= WAKING_HOOK_SINCE
 }
 
-/// Where a server and the hooks of its host meet.
+/// The place where a server and the hooks of its host meet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MeetingPlace {
     folder: String,
@@ -46,7 +49,7 @@ pub struct MeetingPlace {
 }
 
 impl MeetingPlace {
-    /// For a consumer, by the id of the host's process; none where that is no name for a file.
+    /// The place for a consumer and the id of the host's process; `None` where that id can't be a file name.
     pub fn new(consumer: &ConsumerName, host: &str) -> Option<Self> {
         let is_id = !host.is_empty()
             && host.len() <= HOST_CHARS_MAX
@@ -58,41 +61,41 @@ impl MeetingPlace {
         format!("{}/{}.{ending}", self.folder, self.host)
     }
 
-    /// Tells of whatever happens here, where the disk can.
+    /// Reports every change here, where the disk can report changes.
     pub fn watch(&self, storage: &dyn Storage) -> Option<Changes> {
         storage.create_dir(&self.folder).ok()?;
         storage.changes(&self.folder)
     }
 
-    /// From now on the program of this id is the newest of its host; older ones see it and leave.
+    /// Makes the program with this id the newest of its host; older programs notice that and exit.
     pub fn begin(&self, storage: &dyn Storage, id: &str) -> io::Result<()> {
         storage.create_dir(&self.folder)?;
         let _lock = storage.lock(&self.path("begin.lock"), BEGIN_WAIT_MS)?;
         storage.replace_derived(&self.path("newest"), id.as_bytes())
     }
 
-    /// Whether the program of this id is the newest.
+    /// Whether the program with this id is the newest.
     pub fn is_newest(&self, storage: &dyn Storage, id: &str) -> io::Result<bool> {
         let newest = read_whole(storage, &self.path("newest"), NEWEST_BYTES_MAX)?;
         Ok(newest.is_some_and(|newest| newest == id.as_bytes()))
     }
 
-    /// Arms the program that asks, unless another one is armed.
+    /// Arms the calling program, unless another one is armed.
     pub fn arm(&self, storage: &dyn Storage) -> io::Result<Option<Armed>> {
         let Some(lock) = storage.try_lock(&self.path("lock"))? else { return Ok(None) };
-        // A lock alone is no change that anybody is told of.
+        // A lock alone is no change that would be reported.
         storage.replace_derived(&self.path("armed"), b"")?;
         Ok(Some(Armed { place: self.clone(), _lock: lock }))
     }
 
     /// Whether a program is armed.
     pub fn is_armed(&self, storage: &dyn Storage) -> bool {
-        // Where no hook ever ran nothing is made by looking.
+        // A mere check must create nothing where no hook ever ran.
         let was_armed = storage.len(&self.path("armed")).is_ok_and(|len| len.is_some());
         was_armed && storage.try_lock(&self.path("lock")).is_ok_and(|free| free.is_none())
     }
 
-    /// How many hosts of any consumer have an armed program.
+    /// The number of hosts with an armed program, of all consumers.
     pub fn armed_everywhere(storage: &dyn Storage) -> usize {
         let consumers = storage.list(FOLDER).unwrap_or_default();
         let armed = |consumer: &String| {
@@ -105,7 +108,7 @@ impl MeetingPlace {
         consumers.iter().map(armed).sum()
     }
 
-    /// Gives the words to the armed program. An error means that it surely has not got them.
+    /// Gives the text to the armed program. An error means that the program surely did not get it.
     pub(super) async fn tell(&self, storage: &dyn Storage, words: &str) -> Result<(), WakeUpError> {
         let failed = |error: io::Error| refusal(error.to_string());
         if !self.is_armed(storage) {
@@ -134,7 +137,7 @@ impl MeetingPlace {
         }
         let back = self.path("back");
         match storage.rename(&path, &back) {
-            // It went in the last moment.
+            // The program took it at the last moment.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(failed(error)),
             Ok(()) => {
@@ -144,15 +147,16 @@ impl MeetingPlace {
         }
     }
 
-    /// Forgets the host, which has ended: the caller must know that no program of it can begin any more.
+    /// Removes the files of the host, which has ended. The caller must know that no program of that host can
+    /// start any more.
     pub fn clear(&self, storage: &dyn Storage) {
         for ending in ENDINGS {
-            // What stays is a few bytes, and the next one tries again.
+            // A file that could not be removed is small, and the next call tries again.
             let _ = storage.remove(&self.path(ending));
         }
     }
 
-    /// Forgets every other host of this place that has ended.
+    /// Removes the files of every other host in this folder that has ended.
     pub fn clear_others(&self, storage: &dyn Storage, has_ended: &dyn Fn(&str) -> bool) {
         let names = storage.list(&self.folder).unwrap_or_default();
         let hosts = names.iter().filter_map(|name| name.strip_suffix(".newest"));
@@ -162,17 +166,17 @@ impl MeetingPlace {
     }
 }
 
-/// The one program of a host that takes words.
+/// The one program of a host that takes the text.
 pub struct Armed {
     place: MeetingPlace,
     _lock: Box<dyn Lock>,
 }
 
 impl Armed {
-    /// The words that are there, if any: the caller that gets them must tell them.
+    /// The text, if there is one. The caller must then tell it to the host.
     pub fn take(&self, storage: &dyn Storage) -> io::Result<Option<String>> {
         let (words, taken) = (self.place.path("words"), self.place.path("taken"));
-        // A try of the renaming would be a change, of which this one would be told.
+        // Trying to rename a file would be a change, which would be reported to this program itself.
         if storage.len(&words)?.is_none() {
             return Ok(None);
         }
@@ -233,7 +237,7 @@ mod tests {
         };
         let (told, taken) = tokio::join!(told, taken);
         assert_eq!((told, taken.as_deref()), (Ok(()), Some("come")));
-        // One that is armed and stands still gets nothing later.
+        // An armed program that does not run on gets nothing later.
         assert!(place.tell(&server, "come").await.unwrap_err().is_certain());
         assert_eq!(armed.take(&hook).unwrap(), None);
         drop(armed);

@@ -1,8 +1,9 @@
-//! What a wake-up says: whose message it is, by which way it came, and either its text or the call that reads it.
+//! The text of a wake-up: who wrote the message, on which channel, and either the message or the call that
+//! reads it.
 //!
-//! It lands as a message of the user, or as one that the host asks its model to act upon. So the text of people whose
-//! words may not go whole stays in the inbox, and nothing that a person wrote may stand at the beginning of a line, look
-//! like an end of the frame, or be something that a host acts upon, wherever it stands.
+//! The text arrives as a message of the user, or as one that the host asks its model to act on. So a message
+//! that may not go whole stays in the inbox. And nothing that a person wrote may be at the beginning of a
+//! line, look like an end of the frame, or be something that a host acts on, wherever it is.
 
 use std::fmt::Write as _;
 
@@ -12,7 +13,7 @@ use super::trust::{Speaker, Trust};
 use crate::record::{Channel, Record};
 use entraclaw_sanitize::clean_name;
 
-/// Longest text of one wake-up, in characters; a message that does not fit is announced, and pulled.
+/// The longest text of one wake-up, in characters. A longer message is only announced, and then pulled.
 pub const TEXT_CHARS_MAX: usize = 4_000;
 /// Longest name shown, in characters.
 const NAME_CHARS_MAX: usize = 64;
@@ -26,18 +27,18 @@ const PULL_FIRST: &str =
     "To answer, call inbox_pull first: it shows them again with their ids (pushed: true)";
 const MORE: &str = "\nMore messages wait; inbox_pull shows them too.";
 
-/// A text, and how many of the records it holds.
+/// A text, and the number of records in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Words {
     /// At most [`TEXT_CHARS_MAX`] characters.
     pub text: String,
-    /// Records from the first on; at least one.
+    /// The number of records, counted from the first; at least one.
     pub records: usize,
 }
 
-/// The texts of as many of the records as may go whole and fit, from the first on, all of one kind of speaker. `None`
-/// where the first one may not, or does not fit: it is for a [`notice`]. `again` where a session that ended may have read
-/// them.
+/// The text of as many records as may go whole and fit, from the first on, all from one kind of sender.
+/// `None` where the first one may not go whole or does not fit; it is then for a [`notice`]. `again` says
+/// that a session that ended may have read them.
 pub fn whole(records: &[Record], again: bool, trust: &Trust) -> Option<Words> {
     let speaker = trust.speaker(records.first()?);
     let same = records.iter().take_while(|record| trust.speaker(record) == speaker).count();
@@ -52,8 +53,8 @@ pub fn whole(records: &[Record], again: bool, trust: &Trust) -> Option<Words> {
     })
 }
 
-/// That these wait, from whom and by which way, and the call that reads them. It holds nothing that they say. `more` where
-/// others wait behind them.
+/// An announcement that these records wait, with their senders and channels and the call that reads them. It
+/// holds nothing of their text. `more` says that other records wait after them.
 pub fn notice(records: &[Record], more: bool) -> String {
     let what = match (records.len(), more) {
         (1, false) => "a message".to_owned(),
@@ -69,7 +70,7 @@ pub fn notice(records: &[Record], more: bool) -> String {
     )
 }
 
-/// The text with the number of the wake-up behind its first line: a host may drop a text that is the same as the one
+/// The text with the number of the wake-up after its first line. A host may drop a text that equals the one
 /// before.
 pub(super) fn numbered(text: &str, number: u64) -> String {
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
@@ -133,7 +134,7 @@ fn first_line(records: &[Record], speaker: Speaker) -> String {
     }
 }
 
-/// Who did what by which way, the first few of them.
+/// Who did what on which channel, for the first few records.
 fn names(records: &[Record]) -> String {
     let mut named: Vec<String> = Vec::new();
     for who in records.iter().map(who) {
@@ -146,7 +147,7 @@ fn names(records: &[Record]) -> String {
     named.join(", ") + others
 }
 
-/// The name stands in quotes, which none can hold.
+/// The sender's name is in quotes, which no name can hold.
 fn who(record: &Record) -> String {
     let name: String = tame(&clean_name(&record.from)).graphemes(true).take(NAME_CHARS_MAX).collect();
     let name = if chars(&name) > 2 * NAME_CHARS_MAX { "somebody".to_owned() } else { name };
@@ -164,14 +165,16 @@ fn who(record: &Record) -> String {
     format!("\"{name}\" {did} {way}")
 }
 
-/// Every line behind a mark that the text can't hold, for a person's `>` is `&gt;` by now.
+/// The text with a mark before every line. The text can't hold this mark, because a person's `>` is `&gt;`
+/// here.
 fn quoted(text: &str) -> String {
     let ends = |c: char| c == '\u{2028}' || c == '\u{2029}' || (c.is_control() && c != '\t');
     let lines: Vec<String> = text.split(ends).map(|line| format!("> {}", tame(line))).collect();
     lines.join("\n")
 }
 
-/// Hosts read `@path` as a file to show the model and `$name` as a skill to load, wherever they stand.
+/// Makes `@path` and `$name` harmless. Hosts read them, wherever they are, as a file to show the model and as
+/// a skill to load.
 fn tame(line: &str) -> String {
     let tamed = line.chars().map(|c| match c {
         '@' => '＠',
@@ -218,7 +221,7 @@ mod tests {
         whole(records, again, &allowed()).unwrap()
     }
 
-    /// The same message from the operator, and what trusts them alone.
+    /// The same message from the operator, and a rule that trusts the operator alone.
     fn of_operator(mut record: Record) -> (Record, Trust) {
         const IDS: [&str; 2] =
             ["aaaaaaaa-0000-0000-0000-000000000001", "bbbbbbbb-0000-0000-0000-000000000002"];
