@@ -1,5 +1,5 @@
-//! What a wake-up of the host must know of this connection, told as it changes.
-//! It must never tell what anybody wrote.
+//! Reports what a wake-up of the host must know of this connection, each time it changes. It must never
+//! report the text of a message.
 
 use serde_json::Value;
 
@@ -10,11 +10,11 @@ use entraclaw_mcp::{Caller, Connection};
 use super::{InboxProvider, Wait};
 use crate::wake_up::Met;
 
-/// Where Codex says which thread a call comes from.
+/// The member in which Codex names the thread of a call.
 const META_THREAD: &str = "threadId";
 
 impl InboxProvider {
-    /// Tells who is there and whether a waiting call is open. Cheap when nothing changed.
+    /// Reports the host and whether a waiting call is open. Cheap when nothing changed.
     pub(super) fn tell_activity(&self, connection: &Connection) {
         let mut host = self.options.activity.host();
         if host.is_none()
@@ -27,7 +27,7 @@ impl InboxProvider {
         self.options.activity.waits(self.waits.values().any(waits));
     }
 
-    /// A tool was called: the host is there, and may say from where.
+    /// Reports that the host called a tool, and from which thread, if the host names it.
     pub(super) fn see_call(&self, connection: &Connection, caller: &Caller, params: &Object) {
         if let Some(client) = &caller.client {
             self.met(connection, client);

@@ -1,7 +1,7 @@
-//! Calls of the inbox's own tools: reads the arguments, hands messages out, and says so to the mailbox in the order that
-//! matters.
+//! Calls of the inbox's own tools: reads the arguments, hands messages out, and reports each step to the
+//! mailbox in the right order.
 //!
-//! Nothing may be handed out that can't be answered, and a call with a wrong argument must change nothing.
+//! It must hand out nothing that can't be answered, and a call with a wrong argument must change nothing.
 
 use std::time::Duration;
 
@@ -73,7 +73,7 @@ impl InboxProvider {
         let asked = pull::arguments(given)?;
         self.options.presence.used("pull");
         if let Some(part) = self.next_part(connection, &reader.consumer, &asked.since_id) {
-            // The reader is still at that message, so this call acknowledges nothing.
+            // The model still reads that message, so this call acknowledges nothing.
             let delivery = DeliveryId(connection.next_number());
             let nothing = Query { limit: 0, ..Query::default() };
             let inbox = self.inbox(&reader.consumer).map_err(inbox_failed)?;
@@ -134,16 +134,17 @@ impl InboxProvider {
         Ok(())
     }
 
-    /// The consumer called again, so it has what it was answered before.
+    /// The consumer called again, so it has received the earlier answers.
     pub(super) fn came_back(&mut self, consumer: &ConsumerName) {
-        // What can't be noted now is delivered again, marked; that is no reason to refuse the call.
+        // An acknowledgement that can't be noted leads to a marked repetition, which is no reason to refuse
+        // the call.
         if let Err(error) = self.inbox(consumer).and_then(Inbox::came_back) {
             tracing::warn!(%error, "an acknowledgement could not be noted");
         }
     }
 
-    /// An older waiting call of the same consumer ends empty: the host may have forgotten it, and it must not take
-    /// the next message with it.
+    /// Ends an older waiting call of the same consumer with an empty answer. The host may have forgotten that
+    /// call, and it must not take the next message.
     fn supersede_wait(&mut self, connection: &mut Connection, consumer: &ConsumerName) {
         self.supersede_tasks(connection, consumer);
         let older = self.waits.iter().find(|(_, wait)| wait.reader.consumer == *consumer);
@@ -153,11 +154,11 @@ impl InboxProvider {
         }
     }
 
-    /// Answers a waiting call with nothing.
+    /// Answers a waiting call without messages.
     pub(super) fn end_wait(&mut self, connection: &mut Connection, id: &Id, next: &str) {
         let Some(wait) = self.waits.remove(id) else { return };
         connection.release(id);
-        // It is open because there was nothing to hand out.
+        // The call was open because there was nothing to hand out.
         let result = WaitResult {
             messages: Vec::new(),
             unread_remaining: 0,
@@ -167,7 +168,7 @@ impl InboxProvider {
         connection.answer_tool(&wait.reader.route, Answer::json(&result), Vec::new());
     }
 
-    /// Answers a waiting call if anything is unread.
+    /// Answers a waiting call if there are unread messages.
     pub(super) fn serve_wait(&mut self, connection: &mut Connection, id: &Id) {
         let Some(wait) = self.waits.get(id) else { return };
         let (reader, max_items, may_park) = (wait.reader.clone(), wait.max_items, wait.may_park);
@@ -187,7 +188,7 @@ impl InboxProvider {
         }
     }
 
-    /// Hands out what is unread for the answer of a waiting call; nothing when nothing is.
+    /// Hands out the unread messages for the answer of a waiting call; `None` when there are none.
     pub(super) fn take_messages(
         &mut self,
         connection: &mut Connection,
@@ -228,7 +229,7 @@ impl InboxProvider {
         }
     }
 
-    /// Makes a batch fit for an answer and remembers who has it.
+    /// Shortens a batch to the size of an answer, and remembers the answer.
     fn hand_over(
         &mut self,
         connection: &mut Connection,
@@ -272,7 +273,7 @@ impl InboxProvider {
         let (id, from) = answer::continuation(since_id)?;
         let bytes_max = message_bytes_max(connection);
         let cut = self.inbox(consumer).ok()?.cut.iter().find(|message| message.id == id).cloned();
-        // A command outside of this session may have shown the beginning.
+        // A command outside this session may have shown the beginning of the message.
         let from_journal = || Some(MessageView::of(&self.options.journal.find(id).ok()??, false, false));
         let whole = cut.or_else(from_journal)?;
         let mut part = [answer::part(whole, from)?];
@@ -281,7 +282,8 @@ impl InboxProvider {
         Some(part)
     }
 
-    /// What the model should know about the inbox's health: hosts hide stderr, so nobody else can tell.
+    /// The warning about the inbox's health for the model. Hosts hide stderr, so no other way reaches the
+    /// user.
     pub(super) fn warning(&self, connection: &Connection) -> Option<String> {
         let disk = self.options.journal.stats().disk_failure.map(|failure| {
             let failure: String = failure.chars().take(120).collect();
@@ -298,7 +300,8 @@ impl InboxProvider {
     }
 }
 
-/// The log ping of a request that asked for one: it belongs to that request, so it goes before its answer.
+/// Sends the log ping of a request that asked for one. It belongs to that request, so it is sent before the
+/// answer.
 fn log_for(connection: &mut Connection, reader: &Reader, batch: &Batch) {
     let asked = reader.log_level.is_some_and(|level| level <= Level::INFO);
     if let (true, Some(newest)) = (asked, batch.items.last()) {

@@ -1,5 +1,5 @@
-//! What a cancelled answer leaves behind: its messages are not lost, but a host that cancels every finished call must not
-//! be given the same message for ever.
+//! What happens to the messages of a cancelled answer. They must not be lost, but a host that cancels every
+//! finished call must not get the same message for ever.
 
 use entraclaw_mcp::message::Id;
 
@@ -7,7 +7,7 @@ use super::InboxProvider;
 use crate::journal::{ConsumerName, DeliveryId};
 
 impl InboxProvider {
-    /// Gives back what the newest answer to `id` held, if the consumer has not come back since.
+    /// Gives back the messages of the newest answer to `id`, if the consumer has not called again since.
     pub(super) fn give_back_late(&mut self, id: &Id) {
         let mut lost = Vec::new();
         for (consumer, inbox) in &mut self.inboxes {

@@ -1,7 +1,7 @@
-//! `events/list`, `events/poll` and `events/stream`: the draft extension on this connection.
+//! `events/list`, `events/poll` and `events/stream`: the draft extension of MCP Events on this connection.
 //!
-//! A stream is data like every open request, and only its own notifications are sent for it. It must never hold up
-//! the rest: it reads a bounded piece, and only while the host takes what is written.
+//! A stream is plain data, like every open request, and only its own notifications are sent for it. It must
+//! never delay the rest: it reads a bounded piece, and only while the host reads what is written.
 
 use std::time::Duration;
 
@@ -28,16 +28,16 @@ pub(super) struct Stream {
     asked: Asked,
     cursor: Cursor,
     oldest: Option<Timestamp>,
-    /// Nothing was sent for it yet; what is to be said of its beginning.
+    /// `Some` until the first notification: whether messages before the beginning of the stream are missing.
     begins_truncated: Option<bool>,
     beats_at: Instant,
-    /// Reads that failed one after another; the next one is made at the next heartbeat.
+    /// Reads that failed in a row; after a failure the next read is made at the next heartbeat.
     failures: u32,
-    /// The warning that was told last.
+    /// The last warning that was sent.
     told: Option<String>,
 }
 
-/// What a poll or a stream asks for.
+/// The arguments of a poll or a stream.
 struct Subscription {
     asked: Asked,
     cursor: Cursor,
@@ -56,7 +56,7 @@ impl InboxProvider {
         params: &Object,
     ) {
         let outcome = match method {
-            // One page, and nothing of the draft says that it may be kept.
+            // The list is one page, and the draft does not say that a client may keep it.
             "events/list" => page(Era::Legacy, params, "events", events::list()),
             "events/poll" => self.poll_events(connection, reader, params),
             "events/stream" => match self.open_stream(connection, reader, params) {
@@ -183,7 +183,7 @@ impl InboxProvider {
         Ok(Subscription { asked, cursor, truncated, from_now: false, oldest })
     }
 
-    /// Brings every stream up to now, as far as the host takes it.
+    /// Sends to every stream what is new, as far as the host reads it.
     pub(super) fn feed_streams(&mut self, connection: &mut Connection) {
         let ids: Vec<Id> = self.streams.keys().cloned().collect();
         for id in ids {
@@ -200,7 +200,7 @@ impl InboxProvider {
         }
     }
 
-    /// Sends one piece of a stream and what its time has come for. Returns whether it goes on.
+    /// Sends one piece of a stream, and its heartbeat when that is due. Returns whether the stream goes on.
     fn feed(&mut self, connection: &mut Connection, stream: &mut Stream) -> bool {
         if let Some(truncated) = stream.begins_truncated.take() {
             tell(
@@ -246,7 +246,7 @@ impl InboxProvider {
         true
     }
 
-    /// Why messages may not be coming, once for each reason.
+    /// Sends the reason why messages may not be coming, once for each reason.
     fn tell_warning(&mut self, connection: &mut Connection, stream: &mut Stream) {
         let warning = self.warning(connection);
         if let Some(warning) = warning.as_ref().filter(|warning| stream.told.as_ref() != Some(*warning)) {
@@ -256,14 +256,14 @@ impl InboxProvider {
         stream.told = warning;
     }
 
-    /// When a stream has to be looked at by itself.
+    /// When a stream needs a step without a new message.
     pub(super) fn stream_deadline(&self, connection: &Connection, stream: &Stream) -> Option<Instant> {
         let is_behind = stream.failures == 0 && stream.cursor.seq() < *self.grown.borrow();
         may_tell(connection, stream).then(|| if is_behind { Instant::now() } else { stream.beats_at })
     }
 }
 
-/// In a session nothing is sent before the host has said that it is ready.
+/// In a session nothing is sent before the host has said that it is initialized.
 fn may_tell(connection: &Connection, stream: &Stream) -> bool {
     stream.route.era == Era::Modern || connection.opened.as_ref().is_some_and(|session| session.ready)
 }

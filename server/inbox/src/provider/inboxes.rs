@@ -1,4 +1,4 @@
-//! One consumer's side of a connection: its mailbox, the answers that it was given, and what may still be asked of them.
+//! One consumer's side of a connection: its mailbox, and the answers that it may still cancel or continue.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -10,16 +10,16 @@ use super::InboxProvider;
 use crate::journal::{ConsumerName, DeliveryId, JournalError, Mailbox};
 use crate::tool::MessageView;
 
-/// Answers remembered until the consumer comes back, per consumer; a late cancel for an older one is ignored.
+/// Answers of a consumer that are remembered until it calls again; a late cancel for an older one is ignored.
 const REPLIES_MAX: usize = 64;
 /// Long messages whose next parts can be asked for, per consumer.
 const CUT_MESSAGES_MAX: usize = 16;
-/// A call that follows an answer within this comes from the turn that got it; nobody can have interrupted it, typed
-/// and been understood.
+/// A call that follows an answer this soon comes from the turn that got the answer: no user can have
+/// interrupted it and typed something meanwhile.
 const AT_ONCE: Duration = Duration::from_secs(3);
 /// Consumers on one connection. Only requests of the modern era can bring a second one.
 const INBOXES_MAX: usize = 16;
-/// Late cancels that give the same record back; a host that cancels everything must not get it for ever.
+/// How often late cancels give the same record back; a host that cancels everything must not get it for ever.
 pub(super) const LATE_GIVE_BACKS_MAX: u8 = 3;
 /// Records whose late cancels are counted, per consumer.
 const LATE_RECORDS_MAX: usize = 256;
@@ -31,9 +31,9 @@ pub(super) struct Reply {
     pub(super) seqs: Vec<u64>,
     pub(super) written: bool,
     pub(super) written_at: Option<Instant>,
-    /// Something of it was not shown before.
+    /// Whether it holds a message that was not shown before.
     pub(super) is_first: bool,
-    /// Nobody may have seen it, and nobody will say so.
+    /// Whether the host may have dropped it without a sign.
     pub(super) may_be_abandoned: bool,
 }
 
@@ -55,9 +55,9 @@ impl Inbox {
         self.replies.push_back(reply);
     }
 
-    /// The consumer called again, so it has what it was answered before. Until then an answer counts as open: what it
-    /// holds must not come out of another call that is waiting beside it. What a host may have dropped without a word
-    /// comes once more, marked.
+    /// The consumer called again, so it has received the earlier answers. Until then an answer counts as
+    /// open, so that its messages are not also in the answer of another waiting call. Messages of an answer
+    /// that the host may have dropped come once more, marked.
     pub(super) fn came_back(&mut self) -> Result<usize, JournalError> {
         for reply in self.replies.iter().filter(|reply| reply.written) {
             let late = reply.written_at.is_some_and(|at| at.elapsed() > AT_ONCE);
@@ -71,14 +71,14 @@ impl Inbox {
         self.mailbox.acknowledge_returned()
     }
 
-    /// The pipe has taken this answer.
+    /// The answer was written to the pipe.
     pub(super) fn on_written(&mut self, delivery: DeliveryId) {
         match self.replies.iter_mut().find(|reply| reply.delivery == delivery) {
             Some(reply) => {
                 reply.written = true;
                 reply.written_at = Some(Instant::now());
             }
-            // Nothing that could be acknowledged: it only showed.
+            // The answer only showed messages, so there is nothing to acknowledge.
             None => self.mailbox.finish(delivery),
         }
     }
@@ -91,7 +91,7 @@ impl Inbox {
         self.cut.push_back(whole);
     }
 
-    /// Counts a late cancel of these records; says whether they may still be given back.
+    /// Counts a late cancel of these records. Returns whether they may still be given back.
     pub(super) fn count_late_cancel(&mut self, seqs: &[u64]) -> bool {
         if seqs.iter().any(|seq| self.late_give_backs.get(seq).is_some_and(|&n| n >= LATE_GIVE_BACKS_MAX)) {
             return false;
@@ -128,7 +128,8 @@ impl InboxProvider {
         }
     }
 
-    /// Makes room for another consumer. What an idle one was given and did not acknowledge comes again, marked.
+    /// Closes an idle consumer's inbox to make room for another. Its unacknowledged messages come again,
+    /// marked.
     fn close_idle_inbox(&mut self) {
         let busy: BTreeSet<ConsumerName> = self
             .waits

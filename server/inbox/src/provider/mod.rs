@@ -1,7 +1,9 @@
-//! The inbox as a provider: its tools, its resource, and everything that it says unasked on one connection.
+//! The inbox as a provider: its tools, its resource, and all that it sends without a request on one
+//! connection.
 //!
-//! It must never hand out what it has not noted, nor note as read what a host may not have. All of it is plain state
-//! that the connection's one loop changes; nothing here waits, reads or writes.
+//! It must never hand out a message that it has not noted, nor mark a message as read that the host may not
+//! have. All of it is plain state that the connection's one loop changes; nothing here waits, reads or
+//! writes.
 
 mod activity;
 mod calls;
@@ -48,48 +50,49 @@ use crate::wake_up::{ActivityWatch, gives_inbox_socket};
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::random::Random;
 
-/// Tells why messages may not be coming.
+/// Returns why messages may not be coming; `None` while they are.
 pub type Health = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 
-/// What a connection needs.
+/// The parts and settings of a connection.
 pub struct SessionOptions {
     /// Where the messages are.
     pub journal: Journal,
-    /// For the session's id.
+    /// The source of the session's id.
     pub random: Arc<dyn Random>,
-    /// For times that clients are told.
+    /// The clock for times that clients are told.
     pub clock: Arc<dyn Clock>,
-    /// What is offered beside the inbox, sending first.
+    /// The providers beside the inbox, the one for sending first.
     pub providers: Vec<Box<dyn Provider>>,
-    /// Which tools there are.
+    /// The enabled sets of tools.
     pub tool_sets: BTreeSet<ToolSet>,
-    /// Why there may be no tool at all, in words that follow "there is none".
+    /// Why there may be no tool at all, as text that follows "there is none".
     pub why_no_tools: &'static str,
-    /// The consumer to be; `None` derives it from the client's name.
+    /// The consumer that the host reads as; `None` derives it from the client's name.
     pub consumer: Option<ConsumerName>,
-    /// What keeps the server from its work, with the fix; every tool then answers with it and does nothing.
+    /// The problem that stops the server from working, with the fix. Every tool then answers with this text
+    /// and does nothing.
     pub trouble: Option<String>,
-    /// Asked with every answer about the inbox: why messages may not be coming, with the fix; nothing while they are.
+    /// Asked with every answer about the inbox for the reason why messages may not be coming, with the fix.
     pub health: Option<Health>,
-    /// Where it is told who is at the other end.
+    /// Receives which host is on the connection.
     pub presence: Presence,
-    /// Where it is told what a wake-up of the host must know.
+    /// Receives what a wake-up of the host must know.
     pub activity: ActivityWatch,
-    /// Whether the inbox socket of the host's session is there and used.
+    /// Whether the host's session has an inbox socket that is used.
     pub inbox_socket: bool,
-    /// This server's version, as it tells it to clients.
+    /// The server's version for clients.
     pub version: String,
-    /// Relays permission requests of the host to the operator; none where that is off.
+    /// Relays permission requests of the host to the operator; `None` where that is off.
     pub permission: Option<PermissionPort>,
     /// Whether the draft of MCP Events is offered.
     pub events: bool,
     /// Bounds.
     pub limits: Limits,
-    /// What is known of hosts.
+    /// The table of known hosts.
     pub hosts: &'static [HostRow],
-    /// What a waiting call listens to, for a person who sees its progress.
+    /// The channels that a waiting call listens to, for the user who sees its progress.
     pub listens_to: Vec<&'static str>,
-    /// What the model is told to leave running in its shell.
+    /// The command that the model is told to leave running in its shell.
     pub wait: WaitCommand,
 }
 
@@ -125,7 +128,7 @@ impl SessionOptions {
     }
 }
 
-/// Who asks for messages.
+/// The caller that asks for messages.
 #[derive(Debug, Clone)]
 struct Reader {
     route: Route,
@@ -144,13 +147,13 @@ struct Wait {
     deadline: Option<Instant>,
     /// Whether its host lets a call wait for ever.
     may_park: bool,
-    /// Whether it was to wait for ever and may not.
+    /// Whether it asked to wait for ever and may not.
     is_cut_short: bool,
     max_items: u64,
     heartbeat: Option<Heartbeat>,
 }
 
-/// What comes back when a delivery has left.
+/// The receipt that the provider gets back once the answer of a delivery is written.
 fn receipt(consumer: &ConsumerName, delivery: DeliveryId) -> Receipt {
     Receipt { reader: consumer.to_string(), number: delivery.0 }
 }
@@ -158,39 +161,39 @@ fn receipt(consumer: &ConsumerName, delivery: DeliveryId) -> Receipt {
 /// The inbox on one connection.
 struct InboxProvider {
     options: SessionOptions,
-    /// This session's id, by which the journal knows it.
+    /// This session's id in the journal.
     id: String,
-    /// Calls that wait, by request.
+    /// Waiting calls, by request.
     waits: BTreeMap<Id, Wait>,
     /// Open `events/stream`, by request.
     streams: BTreeMap<Id, Stream>,
-    /// Calls that outlived their requests, by task id.
+    /// Waiting calls that go on after their requests, by task id.
     tasks: BTreeMap<String, Task>,
     inboxes: BTreeMap<ConsumerName, Inbox>,
     grown: watch::Receiver<u64>,
-    /// The journal may still grow.
+    /// Whether the journal may still grow.
     journal_lives: bool,
-    /// Answers of the operator that the host has not been told.
+    /// Answers of the operator that were not yet sent to the host.
     answers: VecDeque<PermissionAnswer>,
     /// The newest record that waiting calls were offered.
     offered_seq: u64,
-    /// Waiting calls may have something to take that is no new record.
+    /// Whether waiting calls may get something that is no new record.
     stirred: bool,
-    /// The newest record that hints were sent about.
+    /// The newest record for which hints were sent.
     announced_seq: u64,
     /// Records up to here were pushed or need no push.
     pushed_seq: u64,
-    /// Pushing failed with the journal at this record; it is tried again when there is more.
+    /// The newest record at a failed push; the push is tried again when there is a newer one.
     push_failed_seq: Option<u64>,
-    /// When what the disk did not take is tried again.
+    /// When to try again to write the notes that the disk did not take.
     settle_at: Option<Instant>,
-    /// When it is looked whether another session still holds what a waiting call was not given.
+    /// When to look whether another session still holds the records that a waiting call was not given.
     held_look_at: Option<Instant>,
-    /// When it is looked whether another session has died with what it was given, while there is a push to tell of it.
+    /// When to look for orphaned deliveries, while they can be pushed.
     orphan_look_at: Option<Instant>,
 }
 
-/// Serves one host until its pipes end. Messages that it was given and did not come back for stay in the journal.
+/// Serves one host until its pipes end. Messages that the host did not acknowledge stay in the journal.
 pub async fn serve(
     mut options: SessionOptions,
     reader: impl AsyncRead + Unpin,
@@ -216,7 +219,7 @@ pub async fn serve(
     entraclaw_mcp::serve(connection, providers, reader, writer).await
 }
 
-/// The consumer that a client reads as: the one that the operator has fixed, else by the name of the client.
+/// The consumer that a client reads as: the operator's fixed one, or one derived from the client's name.
 ///
 /// # Errors
 /// The name makes no consumer.
@@ -281,10 +284,11 @@ impl InboxProvider {
         })
     }
 
-    /// Whether a channel push may reach this session's model: the client said so, or its version is known to show it.
-    /// Of nobody else: what is pushed is marked, and a model may pass by what is marked and was never shown.
-    /// Where the host's inbox socket or a hook wakes the session, it takes the place of a channel that was not declared: most
-    /// accounts have none, and what was pushed there would be marked and start no turn.
+    /// Whether a channel push may reach this session's model: the client declared the channel, or its version
+    /// is known to show it. No other session gets a push, because a pushed message is marked, and a model may
+    /// skip a marked message that it was never shown. Where the host's inbox socket or a hook wakes the
+    /// session, that takes the place of a channel that the client did not declare. Most accounts have no
+    /// channel, so a push there would mark the message and start no turn.
     pub(super) fn pushes_channel(&self, connection: &Connection) -> bool {
         let Some(session) = connection.ready() else { return false };
         let Some(row) = connection.host(Some(&session.client)) else { return declares_channel(session) };
@@ -396,7 +400,7 @@ impl Provider for InboxProvider {
         if caller.route.era == Era::Modern {
             self.options.presence.met(client, &caller.version);
         }
-        // From now on its mail counts as waiting for it. A failure is told by the first call.
+        // From now on messages count as unread for this consumer. A failure is reported by the first call.
         if let Ok(consumer) = self.consumer_of(connection, Some(client)) {
             let _ = self.inbox(&consumer);
         }
@@ -416,7 +420,7 @@ impl Provider for InboxProvider {
     }
 
     fn cancelled(&mut self, id: &Id) {
-        // It held nothing.
+        // A waiting call holds no messages.
         self.waits.remove(id);
         self.streams.remove(id);
     }

@@ -1,6 +1,6 @@
-//! Permission requests of the host on their way out, and the operator's answers on their way back.
+//! Permission requests of the host to the operator, and the operator's answers.
 //!
-//! Nothing here decides anything; a request that can't go out is left to the host's own dialog.
+//! It must never decide a request: one that can't be sent is left to the host's own dialog.
 
 use serde_json::{Value, to_value};
 

@@ -1,4 +1,4 @@
-//! What a connection tells of who is at its other end, as it changes.
+//! Reports which host is on a connection, each time that changes.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::InboxProvider;
 use crate::carrier::resource;
 
 impl InboxProvider {
-    /// Tells what a round of the loop has changed.
+    /// Reports what a round of the loop has changed.
     pub(super) fn tell_presence(&self, connection: &Connection, lines: u64) {
         let mut unasked = BTreeSet::new();
         if self.pushes_channel(connection) {

@@ -1,6 +1,8 @@
-//! What happens by itself: messages for waiting calls, deadlines, pushes and hints, always in that order.
+//! Everything that is sent without a request: messages for waiting calls, deadlines, pushes and hints, always
+//! in that order.
 //!
-//! Nothing here is sent while the host takes nothing: hints can be made again later, messages stay unread.
+//! It must send nothing while the host does not read: hints can be made again later, and messages stay
+//! unread.
 
 use std::time::Duration;
 
@@ -16,29 +18,30 @@ use crate::carrier::{channel, log_ping, resource, wait};
 use crate::journal::JournalError;
 use crate::record::Record;
 
-/// Records read at a time while pushing.
+/// Records read at a time for a push.
 const PUSH_PAGE_RECORDS: usize = 32;
 
-/// New messages that have a log ping each; more at once have one together.
+/// The most new messages that get a log ping each; a larger number gets one ping together.
 const PINGS_MAX: usize = 32;
 
-/// The first version of the protocol whose progress has words.
+/// The first protocol version whose progress notifications have a text.
 const PROGRESS_WORDS_SINCE: &str = "2025-03-26";
 
-/// Between two looks at what another session holds while a call waits: the death of that session is not told.
+/// The interval between two looks at what another session holds while a call waits; the end of that session
+/// is not announced.
 const HELD_LOOK_EVERY: Duration = Duration::from_secs(2);
 
-/// Between two looks for orphaned deliveries, while something is unread that could be pushed.
+/// The interval between two looks for orphaned deliveries, while a message is unread that could be pushed.
 const ORPHAN_LOOK_INTERVAL: Duration = Duration::from_secs(5);
-/// The same while no other session holds anything: a session that is handed an old message and dies with it is noticed
-/// later, and an idle session sleeps.
+/// The same interval while no other session holds anything. A session that gets an old message and ends
+/// before it acknowledges it is noticed later, but an idle session can sleep.
 const CALM_ORPHAN_LOOK_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Between two tries to write what the disk did not take.
+/// The interval between two tries to write what the disk did not take.
 const SETTLE_EVERY: Duration = Duration::from_secs(1);
 
 impl InboxProvider {
-    /// Brings everything up to now. Cheap when nothing changed.
+    /// Sends everything that is due. Cheap when nothing changed.
     pub(super) fn bring_up_to_now(&mut self, connection: &mut Connection) {
         let last_seq = *self.grown.borrow_and_update();
         if self.held_look_at.is_some_and(|at| at <= Instant::now()) {
@@ -59,7 +62,7 @@ impl InboxProvider {
         self.settle();
     }
 
-    /// Tries again to note who was shown what, while the disk has not taken it.
+    /// Tries again to write the notes that the disk did not take.
     fn settle(&mut self) {
         let now = Instant::now();
         if self.settle_at.is_some_and(|at| at <= now) {
@@ -73,7 +76,7 @@ impl InboxProvider {
         }
     }
 
-    /// A waiting call was passed by for another session of its consumer.
+    /// Plans another look: another session of the consumer holds what a waiting call could get.
     pub(super) fn look_again_at_what_is_held(&mut self) {
         self.held_look_at = Some(Instant::now() + HELD_LOOK_EVERY);
     }
@@ -92,7 +95,7 @@ impl InboxProvider {
             self.end_wait(connection, &id, wait::NOBODY_WROTE);
         }
         let mut beats = Vec::new();
-        // The first version of the protocol has no words in its progress.
+        // Older protocol versions have no text in their progress notifications.
         let has_words =
             connection.opened.as_ref().is_none_or(|session| session.version >= PROGRESS_WORDS_SINCE);
         for (id, wait) in &mut self.waits {
@@ -113,7 +116,7 @@ impl InboxProvider {
         }
     }
 
-    /// Pushes what the consumer was never shown, unless a waiting call is there to take it.
+    /// Pushes messages that the consumer was never shown, unless a waiting call can take them.
     fn push_channel(&mut self, connection: &mut Connection) {
         let last_seq = *self.grown.borrow();
         let Some(session) = &connection.opened else { return };
@@ -149,7 +152,8 @@ impl InboxProvider {
                 if !connection.has_room() {
                     return Ok(());
                 }
-                // Claimed first: after a crash it is shown again marked, never unmarked.
+                // The message is marked first, so that after a crash it comes again with the mark and never
+                // without.
                 if self.inbox(consumer)?.mailbox.claim_push(record.seq)? {
                     connection.notify(channel::METHOD, &channel::push(&record, false));
                 }
@@ -158,7 +162,7 @@ impl InboxProvider {
         }
     }
 
-    /// Pushes what another session of the consumer was given and died with, once, marked. A waiting call takes it itself.
+    /// Pushes the consumer's orphaned deliveries once, marked. A waiting call takes them itself.
     fn push_orphaned(&mut self, connection: &mut Connection) {
         let now = Instant::now();
         if self.orphan_look_at.is_none_or(|at| at > now) {
@@ -181,7 +185,7 @@ impl InboxProvider {
         }
     }
 
-    /// Hints that something came: the log ping, then the resource.
+    /// Sends hints of new messages: the log ping, then the resource.
     fn announce(&mut self, connection: &mut Connection) {
         let last_seq = *self.grown.borrow();
         if last_seq <= self.announced_seq || !connection.has_room() {

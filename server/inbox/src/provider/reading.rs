@@ -1,4 +1,4 @@
-//! `resources/read` of the inbox: a document that only shows.
+//! `resources/read` of the inbox: a document that shows messages and leaves them unread.
 
 use entraclaw_mcp::message::RpcError;
 use entraclaw_mcp::page::cacheable;
@@ -15,7 +15,7 @@ impl InboxProvider {
         match self.look_at_inbox(connection, reader) {
             Ok((inbox, delivery)) => {
                 let text = serde_json::to_string(&inbox).unwrap_or_default();
-                // Stale at once: a message may come any moment.
+                // The answer is stale at once: a message may come at any moment.
                 let result = cacheable(reader.route.era, resource::contents(&text), 0);
                 connection.answer(&reader.route, Ok(result), vec![receipt(&reader.consumer, delivery)]);
             }
@@ -37,7 +37,7 @@ impl InboxProvider {
         let journal = self.options.journal.clone();
         let mailbox = &mut self.inbox(&reader.consumer)?.mailbox;
         let unread = mailbox.unread(None);
-        // A page begins with the oldest, so the newest are what comes after the one before them.
+        // A page begins with the oldest message, so the newest ones follow the message before them.
         let since_id = if unread > resource::MESSAGES_MAX {
             let before = journal.last_seq().saturating_sub(resource::MESSAGES_MAX + 1);
             journal.read_after(before, 1)?.pop().map(|record| record.id)

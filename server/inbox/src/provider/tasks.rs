@@ -1,7 +1,8 @@
-//! The tasks extension: a call that waits until something arrives goes on as a task, which the client asks about.
+//! The tasks extension: a waiting call goes on as a task after its request, and the client asks for its
+//! state.
 //!
-//! A task holds no message: they are handed out when the client fetches the result, and given back when that answer
-//! is. It must never be made for a request that did not declare the extension.
+//! A task holds no message: messages are handed out when the client fetches the result, and given back when
+//! that answer is cancelled. It must never be made for a request that did not declare the extension.
 
 use std::time::Duration;
 
@@ -17,14 +18,15 @@ use crate::carrier::wait;
 use crate::journal::{ConsumerName, DeliveryId};
 use crate::tool::WaitResult;
 
-/// Tasks that are remembered on one connection, ended ones included.
+/// Tasks remembered on one connection, including ended ones.
 const TASKS_MAX: usize = 16;
-/// How long a task lives that nobody asks about, in milliseconds.
+/// How long a task is kept that no client asks for, in milliseconds.
 const IDLE_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
-/// How often a client should ask, in milliseconds: a look at memory, and the longest that a message waits for it.
+/// How often a client should ask, in milliseconds. Asking is only a look at memory, and a message waits this
+/// long at most.
 const POLL_INTERVAL_MS: u64 = 1_000;
 
-/// A waiting call that outlived its request.
+/// A waiting call that goes on after its request.
 pub(super) struct Task {
     pub(super) consumer: ConsumerName,
     client: Option<String>,
@@ -38,7 +40,7 @@ pub(super) struct Task {
 
 enum State {
     Working,
-    /// The result was fetched; what it held belongs to this delivery.
+    /// The client fetched the result; its messages belong to this delivery.
     Completed {
         delivery: Option<DeliveryId>,
         result: Value,
@@ -82,7 +84,7 @@ impl Task {
 }
 
 impl InboxProvider {
-    /// Lets an open waiting call go on as a task, if its request allows that and there is room.
+    /// Turns an open waiting call into a task, if its request allows that and there is room.
     pub(super) fn continue_as_task(&mut self, connection: &mut Connection, id: &Id) {
         let Some(wait) = self.waits.get(id) else { return };
         let (reader, max_items) = (wait.reader.clone(), wait.max_items);
@@ -109,7 +111,7 @@ impl InboxProvider {
         connection.answer(&reader.route, Ok(result), Vec::new());
     }
 
-    /// Forgets what has expired, and the oldest that has ended when there are too many.
+    /// Removes expired tasks, and the oldest ended one when there are too many.
     fn has_room_for_task(&mut self) -> bool {
         self.forget_expired_tasks();
         if self.tasks.len() >= TASKS_MAX {
@@ -139,7 +141,7 @@ impl InboxProvider {
         let outcome = match self.known_task(caller, params) {
             Ok(id) if method == "tasks/get" => return self.get_task(connection, reader, &id),
             Ok(id) => {
-                // Nothing is ever asked back, so an update brings nothing that was waited for.
+                // The server never asks a task's client for input, so an update has no effect.
                 if method == "tasks/cancel"
                     && let Some(task) = self.tasks.get_mut(&id).filter(|task| task.is_working())
                 {
@@ -152,7 +154,7 @@ impl InboxProvider {
         connection.answer(&reader.route, outcome, Vec::new());
     }
 
-    /// The id of the task that a request names; being named keeps it alive.
+    /// The id of the task that a request names. Naming it extends its time.
     fn known_task(&mut self, caller: &Caller, params: &Object) -> Result<String, RpcError> {
         needs_tasks(caller)?;
         let id = text(params, "taskId")?;
@@ -174,7 +176,7 @@ impl InboxProvider {
                 route: reader.route.clone(),
                 consumer: task.consumer.clone(),
                 client: task.client.clone(),
-                // Log messages are nothing that a task can have.
+                // A task has no log messages.
                 log_level: None,
                 declares_tasks: true,
                 version: String::new(),
@@ -203,7 +205,7 @@ impl InboxProvider {
         }
     }
 
-    /// What a fetched result held was given back, so nobody has that result.
+    /// The messages of a fetched result were given back, so the task has no result again.
     pub(super) fn reopen_task(&mut self, given_back: DeliveryId) {
         let holds = |task: &&mut Task| matches!(&task.state, State::Completed { delivery, .. } if *delivery == Some(given_back));
         if let Some(task) = self.tasks.values_mut().find(holds) {
@@ -211,7 +213,7 @@ impl InboxProvider {
         }
     }
 
-    /// A newer call of the same consumer listens now, so its older tasks are over.
+    /// Ends the older tasks of a consumer, because a newer call of it waits now.
     pub(super) fn supersede_tasks(&mut self, connection: &mut Connection, consumer: &ConsumerName) {
         let older = self.tasks.iter().filter(|(_, task)| task.is_working() && task.consumer == *consumer);
         let older: Vec<String> = older.map(|(id, _)| id.clone()).collect();
