@@ -1,6 +1,6 @@
-//! A consumer's name: who reads the journal with a cursor of its own.
+//! A consumer's name. A consumer reads the journal with a cursor of its own.
 //!
-//! It becomes a part of file names, so nothing else may get through.
+//! It becomes a part of file names, so it must never hold any other character.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use super::error::JournalError;
 
 const NAME_CHARS_MAX: usize = 64;
 
-/// The consumer of a terminal that watches; nobody's agent.
+/// The consumer of a terminal that watches; it belongs to no agent.
 pub const WATCHER: &str = "watch-cli";
 
 /// A consumer's name: 1 to 64 of `a-z`, `0-9`, `.`, `_`, `-`, beginning with a letter or digit.
@@ -16,7 +16,7 @@ pub const WATCHER: &str = "watch-cli";
 pub struct ConsumerName(String);
 
 impl ConsumerName {
-    /// Checks and takes a name.
+    /// Takes a name after a check of its shape.
     pub fn new(name: &str) -> Result<Self, JournalError> {
         let begins = name.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit());
         let shaped = name.chars().all(|c| matches!(c, 'a'..='z' | '0'..='9' | '.' | '_' | '-'));
@@ -27,7 +27,7 @@ impl ConsumerName {
         }
     }
 
-    /// The name.
+    /// The name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,7 +1,8 @@
-//! What retention took away: `inbox/retention.json`, written before the first file of a round is deleted.
+//! What retention deleted: `inbox/retention.json`, written before the first file of a round is deleted.
 //!
-//! Files up to the one it names are gone, whether or not the disk still shows them, so that a crash in the middle of
-//! a round leaves no hole. It must never be fatal: one that can't be read means that nothing was taken away.
+//! All files up to the one that it names count as deleted, even while the disk still has them, so a crash in
+//! the middle of a round leaves no gap. It must never be fatal: a file that can't be read means that nothing
+//! was deleted.
 
 use std::io;
 
@@ -15,19 +16,19 @@ use super::term;
 use entraclaw_seams::storage::Storage;
 
 const PATH: &str = "inbox/retention.json";
-/// More than it ever has.
+/// Longer than the file ever is.
 const BYTES_MAX: usize = 4_096;
 
-/// Where the journal begins now, and how far the calendar can be trusted.
+/// The place at which the journal begins, and how far the calendar can be trusted.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Floor {
-    /// The last file that was taken away.
+    /// The last deleted file.
     pub(super) through_file: Option<SegmentName>,
-    /// The newest record in it; 0 when nothing was taken away.
+    /// The newest record in it; 0 when nothing was deleted.
     pub(super) through_seq: u64,
     /// When retention last looked.
     pub(super) checked_at: Option<Timestamp>,
-    /// Since when the calendar has not jumped between two looks.
+    /// Since when the calendar did not jump between two looks.
     pub(super) steady_since: Option<Timestamp>,
 }
 
@@ -42,13 +43,13 @@ struct Stored {
 }
 
 impl Floor {
-    /// The end of the last day that was taken away.
+    /// The end of the last deleted day.
     pub(super) fn ends(&self) -> Option<Timestamp> {
         let next = self.through_file?.day().tomorrow().ok()?;
         Some(next.to_zoned(TimeZone::UTC).ok()?.timestamp())
     }
 
-    /// Reads what the leader of a term, or the last one before it that said anything, has written.
+    /// Reads the file of this term, or of the newest term before it that has one.
     pub(super) fn load(storage: &dyn Storage, term: u64) -> io::Result<Self> {
         let path = term::newest_path(storage, term, PATH)?;
         if storage.len(&path)?.is_none() {
@@ -72,7 +73,7 @@ impl Floor {
         })
     }
 
-    /// Writes it durably, as the leader of a term.
+    /// Writes it durably, for the leader of a term.
     pub(super) fn save(&self, storage: &dyn Storage, term: u64) -> io::Result<()> {
         let stored = Stored {
             v: 1,

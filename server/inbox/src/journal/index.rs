@@ -1,5 +1,5 @@
-//! Where records are in a file, without reading it: every few hundred records a block with its offset, and how many
-//! records of each channel came before.
+//! The places of records in a file, so that finding one needs no reading of the file: every few hundred
+//! records a block with its offset, and the counts of each channel before it.
 //!
 //! An index is kept beside its file and is only a shortcut: it must never be needed to read the journal.
 
@@ -11,17 +11,17 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::line;
 use crate::record::Channel;
 
-/// A block ends at so many records or bytes, whichever comes first; it is what one read brings into memory.
+/// A block ends at this many records or bytes, whichever comes first. One read brings a block into memory.
 const BLOCK_RECORDS_MAX: u64 = 256;
 const BLOCK_BYTES_MAX: u64 = 256 * 1024;
 
 const CHANNELS: usize = Channel::ALL.len();
 
-/// How many records of each channel there are up to some place, and the newest of each.
+/// The number of records of each channel up to some place, and the newest of each.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) count: [u64; CHANNELS],
-    /// Place of the newest record of each channel; 0 when there is none.
+    /// The place of the newest record of each channel; 0 when there is none.
     pub(super) last: [u64; CHANNELS],
 }
 
@@ -32,17 +32,17 @@ impl Tally {
         std::mem::replace(&mut self.last[channel.index()], seq)
     }
 
-    /// Records of all channels.
+    /// The number of records of all channels.
     pub(super) fn total(&self) -> u64 {
         self.count.iter().sum()
     }
 
-    /// The newest record's place; 0 when there is none.
+    /// The place of the newest record; 0 when there is none.
     pub(super) fn newest(&self) -> u64 {
         self.last.into_iter().max().unwrap_or(0)
     }
 
-    /// What this and then `later` count together.
+    /// The counts of this and of `later` after it, together.
     pub(super) fn then(self, later: Self) -> Self {
         let mut both = self;
         for channel in 0..CHANNELS {
@@ -58,16 +58,16 @@ impl Tally {
 pub(super) struct Block {
     pub(super) first_seq: u64,
     pub(super) offset: u64,
-    /// What the file holds before this block.
+    /// The counts of the file before this block.
     pub(super) before: Tally,
 }
 
 /// The index of one file up to `len` bytes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct SegmentIndex {
-    /// The newest record in earlier files when this was made; records up to it are repeats here.
+    /// The newest record in earlier files when the index was made; records up to it are repeats in this file.
     pub(super) floor: u64,
-    /// Where the last record that it knows ends.
+    /// The end of the last record in the index.
     pub(super) len: u64,
     pub(super) last_seq: u64,
     pub(super) tally: Tally,
@@ -75,7 +75,7 @@ pub(super) struct SegmentIndex {
 }
 
 impl SegmentIndex {
-    /// An index of nothing yet.
+    /// An empty index.
     pub(super) fn above(floor: u64) -> Self {
         Self { floor, ..Self::default() }
     }
@@ -94,17 +94,17 @@ impl SegmentIndex {
         self.len = end;
     }
 
-    /// The newest record here or before here.
+    /// The newest record in this file or in earlier ones.
     pub(super) fn newest(&self) -> u64 {
         self.last_seq.max(self.floor)
     }
 
-    /// Where a block ends, and what the file holds up to there.
+    /// The end of a block, and the counts of the file up to there.
     pub(super) fn end_of(&self, block: usize) -> (u64, Tally) {
         self.blocks.get(block + 1).map_or((self.len, self.tally), |next| (next.offset, next.before))
     }
 
-    /// As bytes, with a checksum.
+    /// The index as bytes, with a checksum.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let blocks = self.blocks.iter().map(|b| {
             let Tally { count, last } = b.before;
@@ -122,7 +122,7 @@ impl SegmentIndex {
         line::seal(serde_json::to_vec(&stored).unwrap_or_default())
     }
 
-    /// From bytes; `None` unless they are whole and make sense.
+    /// The index from bytes; `None` if they are incomplete or contradict each other.
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let stored: Stored = line::parse(bytes.strip_suffix(b"\n")?)?;
         let in_order = stored.blocks.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1);
@@ -155,11 +155,12 @@ struct Stored {
     last_seq: u64,
     count: PerChannel,
     last: PerChannel,
-    /// First place, offset, counts before, newest before.
+    /// For each block: first place, offset, counts before it, newest places before it.
     blocks: Vec<(u64, u64, PerChannel, PerChannel)>,
 }
 
-/// A number for each channel. A file of a version that knew fewer channels has fewer, and none of the others' records.
+/// A number for each channel. A file of a version that knew fewer channels has fewer numbers, and no records
+/// of the other channels.
 struct PerChannel([u64; CHANNELS]);
 
 impl Serialize for PerChannel {

@@ -1,4 +1,5 @@
-//! The audit log: what came in, went out, was refused or broke, one line each in `interactions/<day>.jsonl`.
+//! The audit log: messages that came in, went out, were refused or lost, and faults, one line each in
+//! `interactions/<day>.jsonl`.
 //!
 //! It must never hold what a person wrote, and a failure to write it must never stop a delivery.
 
@@ -14,11 +15,11 @@ pub enum InteractionKind {
     Inbound,
     /// The agent is about to send a message, or has sent it.
     Outbound,
-    /// The gate let somebody not in.
+    /// The gate refused a sender.
     Refused,
     /// A message was lost.
     Dropped,
-    /// Somebody was let in or shut out, or asked to be; or the policy could not be used.
+    /// A person was allowed or blocked, or asked to be allowed; or the policy could not be used.
     Access,
     /// A host asked for a permission, or the operator answered.
     Permission,
@@ -57,7 +58,7 @@ pub struct Interaction {
 }
 
 impl Interaction {
-    /// Something happened, with nothing else known yet.
+    /// An interaction of this kind; the other fields are empty.
     pub fn new(kind: InteractionKind) -> Self {
         Self {
             v: 1,
@@ -71,7 +72,7 @@ impl Interaction {
         }
     }
 
-    /// A record entered the journal.
+    /// The interaction of a record that entered the journal.
     pub fn inbound(record: &Record) -> Self {
         Self {
             channel: Some(record.channel),
@@ -82,12 +83,12 @@ impl Interaction {
         }
     }
 
-    /// Something broke.
+    /// The interaction of a fault, with a short detail.
     pub fn fault(detail: impl Into<String>) -> Self {
         Self::new(InteractionKind::Fault).detail(detail)
     }
 
-    /// Adds why.
+    /// Adds the detail.
     #[must_use]
     pub fn detail(mut self, detail: impl Into<String>) -> Self {
         self.detail = Some(detail.into());

@@ -1,4 +1,4 @@
-//! A set of places in the journal, kept as ranges that grow together.
+//! A set of places in the journal, kept as ranges that join when they touch.
 //!
 //! A consumer that reads in order needs one range, however long the journal is.
 
@@ -17,7 +17,7 @@ impl Intervals {
             return;
         }
         let (mut from, mut to) = (from, to);
-        // Every range that touches the new one begins at or before the place behind its end.
+        // Every range that touches the new one begins at or before the place after its end.
         while let Some((&start, &end)) = self.ranges.range(..=to.saturating_add(1)).next_back() {
             if end.saturating_add(1) < from {
                 break;
@@ -29,7 +29,7 @@ impl Intervals {
         self.ranges.insert(from, to);
     }
 
-    /// Takes `from..=to` out; an empty range takes nothing.
+    /// Removes `from..=to`; an empty range removes nothing.
     pub(super) fn remove(&mut self, from: u64, to: u64) {
         if from > to {
             return;
@@ -50,7 +50,6 @@ impl Intervals {
         }
     }
 
-    /// Whether it holds a place.
     pub(super) fn contains(&self, seq: u64) -> bool {
         self.covers(seq, seq)
     }
@@ -60,7 +59,7 @@ impl Intervals {
         from > to || self.ranges.range(..=from).next_back().is_some_and(|(_, &end)| end >= to)
     }
 
-    /// Up to where it holds everything from the first place on; 0 when it does not hold that.
+    /// The place up to which it holds all places from the first on; 0 when it does not hold the first.
     pub(super) fn through(&self) -> u64 {
         self.ranges.range(..=1).next_back().map_or(0, |(_, &end)| end)
     }

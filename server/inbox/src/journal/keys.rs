@@ -1,7 +1,7 @@
 //! The newest dedup keys, as hashes in bounded memory.
 //!
-//! Keys hold ids that strangers choose, so the hash must be one that nobody can aim: a made collision would let one
-//! person's message hide another's.
+//! Keys hold ids that strangers choose, so the hash must be one for which no collision can be made: such a
+//! collision would let one person's message hide another's.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -49,7 +49,7 @@ impl Keys {
         self.known.contains(key)
     }
 
-    /// Forgets a key, so that the same message can come again.
+    /// Removes a key, so that the same message can come again.
     pub(super) fn forget(&mut self, key: &KeyHash) {
         if self.known.remove(key) {
             self.order.retain(|known| known != key);

@@ -1,7 +1,7 @@
 //! One line of a journal file: a JSON object whose last member `crc` is the checksum of the bytes before it.
 //!
-//! Newline, checksum and JSON together recognise cut lines, zeroed tails and bit rot; nothing here may panic on
-//! any bytes.
+//! Newline, checksum and JSON together recognise cut lines, zeroed tails and bit rot. Nothing here may panic,
+//! whatever the bytes are.
 
 use crate::record::Record;
 
@@ -19,7 +19,7 @@ pub(super) fn seal(mut json: Vec<u8>) -> Vec<u8> {
     json
 }
 
-/// Whether a line, given without its newline, is what [`seal`] made.
+/// Whether a line without its newline was made by [`seal`].
 pub(super) fn is_intact(line: &[u8]) -> bool {
     let Some((body, tail)) = line.len().checked_sub(TAIL_BYTES).and_then(|at| line.split_at_checked(at))
     else {
@@ -28,22 +28,24 @@ pub(super) fn is_intact(line: &[u8]) -> bool {
     let Some(digits) = tail.strip_prefix(CRC_MEMBER).and_then(|rest| rest.strip_suffix(b"\"}")) else {
         return false;
     };
-    // Compared as text, so that a flipped case bit in a digit is seen too.
+    // The digits are compared as text, so that a flipped case bit in a digit is noticed too.
     format!("{:08x}", crc32c::crc32c(body)).as_bytes() == digits
 }
 
-/// Parses an intact line as `T`; its `crc` is an unknown member to `T`.
+/// Parses an intact line as `T`; for `T`, `crc` is an unknown member.
 pub(super) fn parse<'a, T: serde::Deserialize<'a>>(line: &'a [u8]) -> Option<T> {
     let line = without_return(line);
     if is_intact(line) { serde_json::from_slice(line).ok() } else { None }
 }
 
-/// The line without what an editor or a copy between systems may have put before its newline.
+/// The line without the carriage return that an editor or a copy between systems may have put before its
+/// newline.
 pub(super) fn without_return(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// A record as it is in the file behind the record at the place `before`, newline included.
+/// The line of a record, with its newline, in a file where the record at the place `before` comes right
+/// before it.
 pub(super) fn encode(record: &Record, before: u64) -> Vec<u8> {
     // A struct of strings, numbers and maps with string keys always serialises.
     let json = |record: &Record| seal(serde_json::to_vec(record).unwrap_or_default());
@@ -53,7 +55,7 @@ pub(super) fn encode(record: &Record, before: u64) -> Vec<u8> {
     json(&Record { after: Some(before), ..record.clone() })
 }
 
-/// The record of a line without its newline.
+/// The record in a line without its newline.
 pub(super) fn decode(line: &[u8]) -> Option<Record> {
     parse(line)
 }

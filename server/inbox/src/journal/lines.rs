@@ -1,42 +1,43 @@
-//! Walks over the lines of a file with bounded memory.
+//! Reads the lines of a file with bounded memory.
 //!
-//! It must never decide whether a line is good; it only says where one begins and whether it has its newline.
+//! It must never decide whether a line is intact; it only says where the line begins and whether it has its
+//! newline.
 
 use std::io;
 
 use entraclaw_seams::storage::Storage;
 
 const CHUNK_BYTES: usize = 1024 * 1024;
-/// A longer piece without a newline is no line of ours; it is handed on in parts.
+/// A longer piece without a newline is no line of a journal, and is given out in parts.
 pub(super) const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 /// A stretch of a file up to a newline or the end.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Piece<'a> {
-    /// Where it begins in the file.
+    /// The offset in the file at which the piece begins.
     pub(super) offset: u64,
-    /// Its bytes without the newline.
+    /// The bytes without the newline.
     pub(super) bytes: &'a [u8],
     /// Whether a newline followed.
     pub(super) ended: bool,
 }
 
 impl Piece<'_> {
-    /// Where the next piece begins.
+    /// The offset at which the next piece begins.
     pub(super) fn end(&self) -> u64 {
         self.offset + self.bytes.len() as u64 + u64::from(self.ended)
     }
 }
 
-/// Reads a file piece by piece.
+/// Reads a file in pieces.
 pub(super) struct Lines<'a> {
     storage: &'a dyn Storage,
     path: &'a str,
-    /// Where the next read begins.
+    /// The offset of the next read.
     read_offset: u64,
     end: u64,
     buffer: Vec<u8>,
-    /// How much of the buffer was handed out.
+    /// How much of the buffer was given out.
     used: usize,
 }
 
@@ -68,7 +69,7 @@ impl<'a> Lines<'a> {
         Ok(Some(Piece { offset, bytes: &self.buffer[start..start + len], ended }))
     }
 
-    /// Reads one more chunk behind the buffer; false at the end.
+    /// Reads one more chunk into the buffer; false at the end of the file.
     fn fill(&mut self) -> io::Result<bool> {
         let left = usize::try_from(self.end.saturating_sub(self.read_offset)).unwrap_or(usize::MAX);
         if left == 0 {
@@ -80,7 +81,7 @@ impl<'a> Lines<'a> {
         Ok(!chunk.is_empty())
     }
 
-    /// Forgets what was handed out; returns how much that was.
+    /// Removes from the buffer what was given out; returns how much that was.
     fn take_used(&mut self) -> usize {
         let used = std::mem::take(&mut self.used);
         self.buffer.drain(..used);

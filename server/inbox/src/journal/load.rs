@@ -1,7 +1,8 @@
-//! Brings the files into memory as indexes, and mends what a crash or a bad disk left.
+//! Loads the indexes of the files into memory, and mends the damage of a crash or a bad disk.
 //!
-//! A torn tail is cut and kept in `<file>.torn`. A file with damage between records is kept as `<file>.damaged` and
-//! replaced by its intact lines. Only the leader mends; nobody ever throws a byte away.
+//! A torn tail is cut and kept in `<file>.torn`. A file with damage between records is kept as
+//! `<file>.damaged` and replaced by its intact lines. Only the leader mends, and it must never discard a
+//! byte.
 
 use std::io;
 
@@ -18,7 +19,7 @@ use entraclaw_seams::storage::Storage;
 
 const COPY_BYTES: usize = 1024 * 1024;
 
-/// What a look at the last file gave.
+/// The result of a look at the last file.
 #[derive(PartialEq, Eq)]
 enum Followed {
     NothingNew,
@@ -45,7 +46,7 @@ impl Log {
         Ok(())
     }
 
-    /// Takes in that the disk once had everything up to a place.
+    /// Notes a gap at the end, if the disk once had everything up to the place `known`.
     pub(super) fn note_end(&mut self, known: u64) {
         let last = self.last_place();
         if last < known {
@@ -56,7 +57,7 @@ impl Log {
     fn read_folder(&mut self) -> io::Result<()> {
         let newest_term;
         (self.terms, newest_term) = Terms::load(&*self.storage)?;
-        // Who was replaced mends nothing under the one who leads.
+        // A leader that was replaced must not mend files under the new leader.
         self.repair &= self.terms.term <= self.own_term;
         let names = self.storage.list(INBOX)?;
         let names = names.iter().filter_map(|name| SegmentName::parse(name));
@@ -68,15 +69,15 @@ impl Log {
         for (at, name) in names.iter().enumerate() {
             self.load_segment(*name, at + 1 == names.len())?;
         }
-        // What was read before this look, nobody can have written after a newer term began.
+        // Everything read before this look was written before a newer term began.
         self.is_unsettled = term::newest(&*self.storage, newest_term)? > self.terms.term;
         Ok(())
     }
 
-    /// Adds a file behind those already there.
+    /// Adds a file after those already loaded.
     pub(super) fn load_segment(&mut self, name: SegmentName, is_last: bool) -> io::Result<()> {
         let path = name.path();
-        // Before it is read: whoever changes it meanwhile changes this.
+        // The stamp is taken before the file is read, so that a change meanwhile shows in the stamp.
         let mut stamp = self.storage.stamp(&path)?;
         let len = self.storage.len(&path)?.unwrap_or(0);
         let floor = self.last_seq().max(self.floor.through_seq);
@@ -96,7 +97,8 @@ impl Log {
                 self.findings.push(Finding::Damaged { file: path.clone(), pieces, kept_in });
             }
         } else if self.repair && index.len < len {
-            // If the disk is too full to keep the tail aside, it stays where it is and nothing is appended behind it.
+            // If the disk is too full to keep the tail aside, the tail stays in place and nothing is appended
+            // after it.
             if let Ok(kept_in) = cut_tail(&*self.storage, &path, index.len, len) {
                 let bytes = len - index.len;
                 self.findings.push(Finding::TornTail { file: path.clone(), bytes, kept_in });
@@ -111,14 +113,14 @@ impl Log {
         let was_eventful = found != Scan::default();
         self.tell_gaps(&path, &mut found);
         self.push_segment(Segment { name, index, saved_len, before: self.tally, stamp });
-        // What was told once is behind the saved index and is not told again.
+        // The findings lie before the end of the saved index, so they are not reported again.
         if self.repair && (!is_last || was_eventful) {
             self.save_index_of_last();
         }
         Ok(())
     }
 
-    /// Reads what others appended since. Nothing is served that a power cut could take away.
+    /// Reads what other processes have appended since. It serves nothing that a power cut could take away.
     pub(super) fn follow(&mut self) -> io::Result<()> {
         if let Some(first) = self.segments.first()
             && self.segments.len() > 1
@@ -135,7 +137,8 @@ impl Log {
         let mut newer: Vec<SegmentName> =
             names.filter(|name| Some(*name) > newest && self.terms.counts(*name)).collect();
         newer.sort_unstable();
-        // What came to the file that was last before the leader went on: from now on nobody writes to it.
+        // The leader may have appended to the old last file before it began the next one. From now on no
+        // process writes to it.
         if !newer.is_empty() && self.follow_last()? == Followed::Anew {
             return Ok(());
         }
@@ -145,7 +148,7 @@ impl Log {
         Ok(())
     }
 
-    /// Reads what was added to the file that is the last one known.
+    /// Reads what was added to the last known file.
     fn follow_last(&mut self) -> io::Result<Followed> {
         let Some(Segment { name, index, stamp, .. }) = self.segments.last() else {
             return Ok(Followed::NothingNew);
@@ -169,12 +172,12 @@ impl Log {
                     }
                 }
             }
-            // It was replaced.
+            // The file was replaced.
             len if len == known_len => {
                 self.reload()?;
                 Followed::Anew
             }
-            // It was cut or replaced.
+            // The file was cut or replaced.
             len => {
                 self.reload_once_at(len)?;
                 Followed::Anew
@@ -198,12 +201,12 @@ impl Log {
         if grew && found.damaged_pieces == 0 {
             return Ok(Tail::Records);
         }
-        // A whole line that can't be read means that this is not the file that it was.
+        // A whole line that can't be read means that the file was replaced.
         let tail = Lines::new(&*self.storage, path, known_len, len).next()?.is_some_and(|piece| piece.ended);
         Ok(if tail { Tail::Garbage } else { Tail::Nothing })
     }
 
-    /// Reads everything anew, but not again for the same length of the last file.
+    /// Reads everything anew, but only once for the same length of the last file.
     fn reload_once_at(&mut self, len: u64) -> io::Result<()> {
         if self.reloaded_at.replace(len) == Some(len) {
             return Ok(());
@@ -211,7 +214,7 @@ impl Log {
         self.reload()
     }
 
-    /// Makes sure that what is about to be served survives a power cut: whoever wrote it may have died before.
+    /// Syncs records before they are served, since their writer may have exited before it synced them.
     fn sync(&mut self, name: SegmentName) {
         let path = name.path();
         if let Err(error) = self.storage.append(&path, false).and_then(|mut file| file.sync()) {
@@ -220,7 +223,7 @@ impl Log {
         }
     }
 
-    /// The index beside the file, when it can be believed.
+    /// The index beside the file, if it is valid.
     fn saved_index(
         &mut self,
         name: SegmentName,
@@ -238,7 +241,7 @@ impl Log {
             None => Vec::new(),
         };
         let mut index = SegmentIndex::from_bytes(&stored).filter(|i| i.floor == floor && i.len <= len);
-        // Where it ends no line, the file was rewritten since.
+        // If the index does not end at the end of a line, the file was rewritten since.
         if let Some(end) = index.as_ref().and_then(|index| index.len.checked_sub(1))
             && self.storage.read(&name.path(), end, 1)? != b"\n"
         {
@@ -257,7 +260,7 @@ impl Log {
         self.gaps.append(&mut found.gaps);
     }
 
-    /// Keeps the file as it is aside and puts its intact lines in its place.
+    /// Keeps a copy of the damaged file aside and replaces the file by its intact lines.
     fn quarantine(&self, name: SegmentName, index: &mut SegmentIndex) -> io::Result<String> {
         let path = name.path();
         let storage = &*self.storage;

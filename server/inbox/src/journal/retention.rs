@@ -1,7 +1,8 @@
-//! Which files of the journal may be deleted: a pure plan over what is known of files and consumers.
+//! Which files of the journal may be deleted: a plan that is computed from the files and consumers alone.
 //!
-//! Only whole files go, oldest first, and never one with a record that an active consumer has not acknowledged, nor the
-//! newest two days: their keys keep a message that is read again from being news.
+//! Only whole files are deleted, the oldest first. It must never delete a file with a record that an active
+//! consumer has not acknowledged, nor the newest two days: their keys show that a message that is read again
+//! is not new.
 
 use std::io;
 
@@ -9,21 +10,21 @@ use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp, ToSpan as _};
 use serde::Serialize;
 
-/// Days that are kept whatever the limits say: today and yesterday.
+/// Days that are kept whatever the limits are: today and yesterday.
 pub(super) const KEPT_DAYS_MIN: i32 = 2;
-/// After the calendar jumped, nothing is deleted for so long: a clock that is wrong is mostly put right by then.
+/// How long nothing is deleted after the calendar jumped; a wrong clock is mostly corrected by then.
 const STEADY_FOR: SignedDuration = SignedDuration::from_hours(24);
-/// The calendar may go back so far without counting as a jump.
+/// How far the calendar may go back without counting as a jump.
 const STEP_BACK_MAX: SignedDuration = SignedDuration::from_mins(5);
 
 /// Limits of the journal; `None` is no limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RetentionPolicy {
-    /// Files of older days go.
+    /// Files of older days are deleted.
     pub days_max: Option<u32>,
-    /// While the files together are larger, the oldest goes.
+    /// While the files together are larger, the oldest one is deleted.
     pub bytes_max: Option<u64>,
-    /// A consumer that was not seen for so long holds nothing back.
+    /// A consumer that was not active for this long holds nothing back.
     pub consumer_idle_days: u32,
 }
 
@@ -36,23 +37,24 @@ pub struct Pruned {
     pub records: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Consumers that were not seen for so long that they hold nothing back.
+    /// Consumers that were not active for so long that they hold nothing back.
     pub idle_consumers: Vec<String>,
-    /// Active consumers without which more would have been deleted.
+    /// Active consumers whose unacknowledged messages kept files from being deleted.
     pub held_back_by: Vec<String>,
-    /// The calendar has jumped not long ago, so nothing was deleted.
+    /// Whether nothing was deleted because the calendar jumped recently.
     pub waits_for_calendar: bool,
 }
 
-/// One file that could go.
+/// A file that could be deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Candidate {
     pub(super) day: Date,
     pub(super) bytes: u64,
 }
 
-/// How many of the oldest files go, and who keeps the next one. The newest file is no candidate, but counts in
-/// `bytes_total`. `unread_by` is asked which active consumers have not acknowledged all of a file that would go.
+/// The number of oldest files to delete, and the consumers that hold back the next one. The newest file is no
+/// candidate, but counts in `bytes_total`. `unread_by` returns the active consumers that have not
+/// acknowledged all of a file.
 pub(super) fn plan(
     policy: &RetentionPolicy,
     today: Date,
@@ -80,8 +82,8 @@ pub(super) fn plan(
 
 const STEP_MAX_LEAST: SignedDuration = SignedDuration::from_hours(96);
 
-/// Since when the calendar is steady, at this look. A step that could make a consumer look idle, or a step back, begins
-/// anew.
+/// Since when the calendar is steady, as of this look. A step back, or a step that could make a consumer look
+/// idle, restarts the period.
 pub(super) fn steady_since(
     checked_at: Option<Timestamp>,
     since: Option<Timestamp>,
@@ -104,13 +106,13 @@ pub(super) fn is_steady(since: Timestamp, now: Timestamp) -> bool {
     now.duration_since(since) >= STEADY_FOR
 }
 
-/// Whether a consumer that was last seen then still counts.
+/// Whether a consumer that was last active at this time still counts.
 pub(super) fn is_active(seen_at: Timestamp, now: Timestamp, idle_days: u32) -> bool {
-    // One that a wrong clock saw in a time to come is not there for ever.
+    // A consumer that a wrong clock noted in the future must not count for ever.
     now.duration_since(seen_at).abs() <= SignedDuration::from_hours(i64::from(idle_days).saturating_mul(24))
 }
 
-/// Whether a consumer that was last seen then no longer keeps old messages from being deleted.
+/// Whether a consumer that was last active at this time holds no old messages back.
 pub fn is_idle(seen_at: Timestamp, now: Timestamp, idle_days: u32) -> bool {
     !is_active(seen_at, now, idle_days)
 }

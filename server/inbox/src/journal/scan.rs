@@ -1,6 +1,6 @@
-//! Reads a journal file from some place to its end and tells what is there: records, repeats, damage, a torn tail.
+//! Reads a journal file from some place to its end and reports its records, repeats, damage and torn tail.
 //!
-//! It only looks. What to do about it is for [`super::load`].
+//! It must only read: [`super::load`] decides what to do about damage.
 
 use std::io;
 
@@ -10,19 +10,19 @@ use super::lines::Lines;
 use crate::record::Record;
 use entraclaw_seams::storage::Storage;
 
-/// What a scan met besides records.
+/// What a scan found besides records.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Scan {
     /// Unreadable pieces with an intact line after them.
     pub(super) damaged_pieces: u64,
     /// Intact lines whose place an earlier line already has.
     pub(super) repeats: u64,
-    /// Places that were on the disk once and that no line has, first and last of each gap.
+    /// Places that were once on the disk and that no line has, first and last of each gap.
     pub(super) gaps: Vec<(u64, u64)>,
 }
 
-/// Adds to `index` every record between its end and `end`, and hands each to `on_record` with its line.
-/// What follows the last intact line is the torn tail: the bytes from `index.len` to `end`.
+/// Adds to `index` every record between its end and `end`, and gives each with its line to `on_record`. The
+/// torn tail is what follows the last intact line: the bytes from `index.len` to `end`.
 pub(super) fn scan(
     storage: &dyn Storage,
     path: &str,

@@ -1,18 +1,19 @@
-//! The names of journal files: `<day>.jsonl`, then `<day>.1.jsonl`, `<day>.2.jsonl` when one file a day is not enough.
-//! From the second term of leadership on they are `<day>.t2.jsonl`, `<day>.t2.1.jsonl`, so that no term writes another's.
+//! The names of journal files: `<day>.jsonl`, then `<day>.1.jsonl`, `<day>.2.jsonl` when one file a day is
+//! not enough. From the second term of leadership on they are `<day>.t2.jsonl`, `<day>.t2.1.jsonl`, so that
+//! no term writes another's.
 //!
 //! Their order is the order of the records in them.
 
 use jiff::civil::Date;
 
-/// The term of a home whose leader was never replaced.
+/// The first term, which lasts until a leader is replaced.
 pub(super) const FIRST: u64 = 1;
 /// The folder of journal files.
 pub(super) const INBOX: &str = "inbox";
 /// The folder of their indexes.
 pub(super) const INDEXES: &str = "inbox/index";
 
-/// Which file of which day.
+/// The day, the term and the number of a journal file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SegmentName {
     day: Date,
@@ -36,12 +37,12 @@ impl SegmentName {
         self.day
     }
 
-    /// The next one of the same day and term.
+    /// The next file of the same day and term.
     pub(super) fn next(self) -> Self {
         Self { n: self.n + 1, ..self }
     }
 
-    /// From a file name; `None` for everything that is not a journal file.
+    /// The name from a file name; `None` for every file that is no journal file.
     pub(super) fn parse(name: &str) -> Option<Self> {
         let stem = name.strip_suffix(".jsonl")?;
         let mut parts = stem.split('.').peekable();
@@ -62,12 +63,12 @@ impl SegmentName {
         }
     }
 
-    /// The file, from the home folder.
+    /// The path of the file in the home folder.
     pub(super) fn path(self) -> String {
         format!("{INBOX}/{}", self.file_name())
     }
 
-    /// Its index, from the home folder.
+    /// The path of its index in the home folder.
     pub(super) fn index_path(self) -> String {
         format!("{INDEXES}/{}.json", self.file_name().trim_end_matches(".jsonl"))
     }

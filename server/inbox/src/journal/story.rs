@@ -1,5 +1,5 @@
-//! The steps of a message in the log, one line each: it arrived, was refused and why, was shown, handed over, pushed,
-//! acknowledged.
+//! The log lines about a message, one for each step: it arrived, was refused and why, was shown, handed out,
+//! pushed or acknowledged.
 //!
 //! It must never log a message's sender, recipients or text. A step names the channel and the message's place in the
 //! journal; a refused message has no place and is named by a hash of its id.
@@ -104,7 +104,8 @@ mod tests {
         }
     }
 
-    /// Six mails of which four are refused, by the default level: each has its line, and the way of the other two is told.
+    /// Six mails of which four are refused, at the default level: each has its line, and so has each step of
+    /// the other two.
     #[test]
     fn the_log_has_every_step_of_a_message_and_nothing_personal() {
         let lines = Lines::default();

@@ -1,9 +1,10 @@
-//! Terms of leadership. A leader that does not move keeps the lock of its term, so whoever replaces it begins the next
-//! one: with a lock, journal files and positions of its own, and a word on which older files count.
+//! Terms of leadership. A leader that hangs keeps the lock of its term, so its replacement begins the next
+//! term, which has its own lock, journal files and positions, and a file that says which older files count.
 //!
-//! A process may be stopped between any two calls and wake up later in the middle of a write. So nothing that an older
-//! term can still write may count, whenever it is written: each term writes only files of its own name. The lock of a
-//! term is there before anything of it is read, and it stays for ever, so its being there ends the terms before it.
+//! A process may be stopped between any two calls and go on later in the middle of a write. So nothing that
+//! an older term can still write may count, whenever it is written, and each term writes only files with its
+//! own name. The lock of a term exists before anything of the term is read, and it is never deleted, so its
+//! existence ends the earlier terms.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -14,17 +15,17 @@ use super::line;
 use super::segment::{FIRST, SegmentName};
 use entraclaw_seams::storage::{Storage, read_whole};
 
-/// The folder of locks, beats and words of terms.
+/// The folder of the terms' locks, beats and lists of files that count.
 pub(super) const FOLDER: &str = "lead";
-/// More than the names of a journal's files ever have.
+/// Longer than the list of a journal's file names ever is.
 const BYTES_MAX: u64 = 1024 * 1024;
 
-/// The lock of whoever leads in a term.
+/// The lock of a term's leader.
 pub(super) fn lock_path(term: u64) -> String {
     if term == FIRST { "leader.lock".to_owned() } else { format!("{FOLDER}/{term}.lock") }
 }
 
-/// What the leader of a term touches, so that others see it move.
+/// The file that the leader of a term touches, so that other processes see that it runs.
 pub(super) fn beat_path(term: u64) -> String {
     format!("{FOLDER}/{term}.beat")
 }
@@ -33,7 +34,8 @@ fn word_path(term: u64) -> String {
     format!("{FOLDER}/{term}.json")
 }
 
-/// A file that only the leader writes, in one term: `sources/teams.json`, from the second term on `sources/teams.t2.json`.
+/// The path of a leader's file in a term: `sources/teams.json`, from the second term on
+/// `sources/teams.t2.json`.
 pub fn path_in(term: u64, path: &str) -> String {
     match path.rsplit_once('.') {
         Some((stem, extension)) if term > FIRST => format!("{stem}.t{term}.{extension}"),
@@ -41,7 +43,7 @@ pub fn path_in(term: u64, path: &str) -> String {
     }
 }
 
-/// The newest of these files up to a term; that of the first term where there is none.
+/// The path of the newest of these files up to a term; the first term's path where there is none.
 pub fn newest_path(storage: &dyn Storage, term: u64, path: &str) -> io::Result<String> {
     for term in (FIRST + 1..=term).rev() {
         let own = path_in(term, path);
@@ -52,7 +54,7 @@ pub fn newest_path(storage: &dyn Storage, term: u64, path: &str) -> io::Result<S
     Ok(path.to_owned())
 }
 
-/// The newest term that somebody has begun, from one on that is known.
+/// The newest term that a process has begun, given a known one.
 pub(super) fn newest(storage: &dyn Storage, known: u64) -> io::Result<u64> {
     let mut term = known.max(FIRST);
     while storage.len(&lock_path(term + 1))?.is_some() {
@@ -61,11 +63,11 @@ pub(super) fn newest(storage: &dyn Storage, known: u64) -> io::Result<u64> {
     Ok(term)
 }
 
-/// The newest term whose leader has said which files count, and these.
+/// The newest term whose leader has said which files count, and these files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Terms {
     pub term: u64,
-    /// Files of older terms that count. In the first term there are none.
+    /// The files of older terms that count. The first term has none.
     keeps: BTreeSet<SegmentName>,
 }
 
@@ -84,12 +86,12 @@ impl Default for Terms {
 }
 
 impl Terms {
-    /// The term that begins, with the files of older terms that count.
+    /// A term that begins, with the files of older terms that count.
     pub(super) fn beginning(term: u64, keeps: BTreeSet<SegmentName>) -> Self {
         Self { term, keeps }
     }
 
-    /// What the newest word says that can be read, and the newest term of which the folder has anything.
+    /// The newest list that can be read, and the newest term of which the folder has any file.
     pub(crate) fn load(storage: &dyn Storage) -> io::Result<(Self, u64)> {
         let names = storage.list(FOLDER)?;
         let number = |name: &String| name.split_once('.')?.0.parse::<u64>().ok();
@@ -112,14 +114,15 @@ impl Terms {
         (stored.v == 1 && stored.term == term).then_some(Self { term, keeps: keeps? })
     }
 
-    /// Writes it durably. From then on it is true.
+    /// Writes the list durably. From then on it counts.
     pub(super) fn save(&self, storage: &dyn Storage) -> io::Result<()> {
         let keeps = self.keeps.iter().map(|name| name.file_name()).collect();
         let stored = Stored { v: 1, term: self.term, keeps };
         storage.replace(&word_path(self.term), &line::seal(serde_json::to_vec(&stored)?))
     }
 
-    /// Whether a journal file counts. One of a later term does not yet: its leader has not said which older ones do.
+    /// Whether a journal file counts. A file of a later term does not count yet, because its leader has not
+    /// said which older files do.
     pub(super) fn counts(&self, name: SegmentName) -> bool {
         name.term() == self.term || (name.term() < self.term && self.keeps.contains(&name))
     }

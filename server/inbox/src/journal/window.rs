@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::log::Entry;
 use crate::record::Channel;
 
-/// A bounded row of the newest records, without gaps in time.
+/// A bounded sequence of the newest records, without gaps in time.
 #[derive(Debug)]
 pub(super) struct Window {
     entries: VecDeque<Arc<Entry>>,
@@ -19,7 +19,7 @@ impl Window {
         Self { entries: entries.into(), messages_max: messages_max.max(1) }
     }
 
-    /// Adds the newest record; returns what that pushed out.
+    /// Adds the newest record; returns the record that had to leave.
     pub(super) fn push(&mut self, entry: Arc<Entry>) -> Option<Arc<Entry>> {
         self.entries.push_back(entry);
         if self.entries.len() > self.messages_max { self.entries.pop_front() } else { None }

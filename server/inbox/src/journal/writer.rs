@@ -1,10 +1,10 @@
 //! Appends batches of records to the newest file, whole or not at all.
 //!
-//! After a failed or short write the file is cut back. After a failed sync, or when it can't be cut, the file is never
-//! written again: the kernel may have dropped its pages and say nothing the next time.
+//! After a failed or short write the file is cut back. After a failed sync, or when it can't be cut, the file
+//! is never written again: the kernel may have dropped its pages and report no error the next time.
 //!
-//! Whoever was stopped for long may have been replaced meanwhile. What it writes then counts nowhere, so after every
-//! write it looks whether its term is over before it believes that anybody has the records.
+//! A leader that was stopped for long may have been replaced meanwhile, and then its writes count nowhere. So
+//! after every write it checks whether its term has ended, before it reports the records as written.
 
 use std::io;
 
@@ -15,7 +15,7 @@ use super::log::{Entry, Log};
 use super::segment::SegmentName;
 use entraclaw_seams::storage::AppendFile;
 
-/// The one file that is open for appending.
+/// The file that is open for appending.
 #[derive(Default)]
 pub(super) struct Writer {
     open: Option<Open>,
@@ -26,16 +26,17 @@ pub(super) struct Writer {
 struct Open {
     name: SegmentName,
     file: Box<dyn AppendFile>,
-    /// Up to here everything is whole and synced.
+    /// The length up to which everything is whole and synced.
     good_len: u64,
-    /// [`Log::reloads`] when it was opened; a later reload may have replaced the file.
+    /// The value of [`Log::reloads`] when the file was opened; a later reload may have replaced the file.
     reloads: u64,
-    /// The day on which something was written to it last.
+    /// The last day on which this process wrote to the file.
     written_on: Date,
 }
 
 impl Writer {
-    /// Writes and syncs records, one `write` each, and takes them into the log. On an error the log has none of them.
+    /// Writes and syncs records, one `write` each, and adds them to the log. On an error the log has none of
+    /// them.
     pub(super) fn append<'a>(
         &mut self,
         log: &mut Log,
@@ -59,7 +60,7 @@ impl Writer {
         }
         match log.is_term_over() {
             Ok(false) => {}
-            // The file is no longer ours to cut.
+            // Another leader has replaced this one, so the file must not be cut here.
             Ok(true) => return Err(outdated()),
             Err(error) => {
                 self.spoil(log);
@@ -74,10 +75,10 @@ impl Writer {
         Ok(())
     }
 
-    /// Makes sure that a file is open that may take more: today's, and not full.
+    /// Makes sure that a file is open that can take more: it is today's, and not full.
     fn ensure_open(&mut self, log: &mut Log, today: Date, bytes_max: u64) -> io::Result<()> {
-        // If the clock goes back, the order of names still is the order of records. Each of our days has a file of its own
-        // all the same, so that retention can take one after the other.
+        // If the clock goes back, the order of names still is the order of records. Each day by this clock
+        // has a file of its own all the same, so that retention can delete one after the other.
         let is_of_today = |name: SegmentName, written_on: Date| name.day() == today || written_on == today;
         let takes_more = |name: SegmentName, len: u64, written_on: Date| {
             name.day() >= today && len < bytes_max && is_of_today(name, written_on)
@@ -90,9 +91,9 @@ impl Writer {
             {
                 return Ok(());
             }
-            // What is written into a file that somebody deleted, replaced or cut would be lost with it.
+            // A record written to a file that was deleted, replaced or cut would be lost with it.
             if !is_there && open.reloads == log.reloads {
-                // Who replaces a leader puts its file aside.
+                // A new leader moves the old leader's file aside.
                 if log.is_term_over()? {
                     return Err(outdated());
                 }
@@ -105,7 +106,7 @@ impl Writer {
         };
         if let Some(newest) = log.newest_name.filter(is_sound) {
             let known_len = log.segments.last().filter(|s| s.name == newest).map_or(0, |s| s.index.len);
-            // A tail that could not be mended stays as it is, so nothing may be put behind it.
+            // A tail that could not be mended stays as it is, so nothing may be appended after it.
             let is_clean = log.storage.len(&newest.path())? == Some(known_len);
             if is_clean && takes_more(newest, known_len, log.received_last_on()?.unwrap_or(today)) {
                 return self.open(log, newest, known_len, false, today);
@@ -137,7 +138,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Cuts what a failed write left.
+    /// Cuts off what a failed write left.
     fn undo(&mut self, log: &mut Log) {
         let Some(open) = &mut self.open else { return };
         if log.is_term_over().unwrap_or(false) {
@@ -149,7 +150,7 @@ impl Writer {
         log.stamp_last();
     }
 
-    /// Gives the file up, as far as possible without what it should not have.
+    /// Marks the file as not to be written again, and cuts off what it should not have, if possible.
     fn spoil(&mut self, log: &mut Log) {
         let Some(mut open) = self.open.take() else { return };
         if log.is_term_over().unwrap_or(false) {
@@ -180,7 +181,7 @@ pub(super) fn is_outdated(error: &io::Error) -> bool {
 struct Outdated;
 
 impl Open {
-    /// Writes records behind the one at the place `before`.
+    /// Writes records after the one at the place `before`.
     fn write<'a>(
         &mut self,
         entries: impl Iterator<Item = &'a Entry>,
