@@ -496,7 +496,8 @@ impl Mailbox {
 impl Drop for Mailbox {
     fn drop(&mut self) {
         self.journal.core().forget_reader(self.reader);
-        // A session may have been silent for weeks. If this note fails, that of the leader's last retention round stands.
+        // A session may have been silent for weeks. If this note fails, that of the leader's last retention
+        // round counts.
         let now = self.journal.core().clock.now();
         if is_long_ago(self.file.ledger().seen_at, now)
             && let Ok(_lock) = self.begin()

@@ -114,7 +114,7 @@ pub enum Finding {
         /// How many.
         lines: u64,
     },
-    /// The newest file could not be synced; it is read, but no longer written.
+    /// The newest file could not be synced; it is read, but nothing is appended to it.
     NotSynced {
         /// The journal file.
         file: String,

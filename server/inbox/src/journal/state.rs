@@ -97,7 +97,7 @@ impl StateFile {
     }
 
     /// Whether a consumer may not have received all messages of a gap, given by its first and last place.
-    /// `witness` tells which channels the gap can have held.
+    /// `witness` tells how far each channel reached.
     pub(super) fn is_wanted(&self, (from, to): (u64, u64), witness: Option<&Witness>) -> bool {
         let has_all = |ledger: &Ledger| {
             Channel::ALL.into_iter().all(|channel| {

@@ -256,7 +256,7 @@ impl InboxProvider {
         stream.told = warning;
     }
 
-    /// When a stream needs a step without a new message.
+    /// When a stream must be fed next, even without a new message.
     pub(super) fn stream_deadline(&self, connection: &Connection, stream: &Stream) -> Option<Instant> {
         let is_behind = stream.failures == 0 && stream.cursor.seq() < *self.grown.borrow();
         may_tell(connection, stream).then(|| if is_behind { Instant::now() } else { stream.beats_at })

@@ -55,7 +55,7 @@ pub type Health = Arc<dyn Fn() -> Option<String> + Send + Sync>;
 
 /// The parts and settings of a connection.
 pub struct SessionOptions {
-    /// Where the messages are.
+    /// The journal with the messages.
     pub journal: Journal,
     /// The source of the session's id.
     pub random: Arc<dyn Random>,

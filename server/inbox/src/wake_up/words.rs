@@ -134,7 +134,7 @@ fn first_line(records: &[Record], speaker: Speaker) -> String {
     }
 }
 
-/// Who did what on which channel, for the first few records.
+/// The senders with what they did and on which channel, for the first few.
 fn names(records: &[Record]) -> String {
     let mut named: Vec<String> = Vec::new();
     for who in records.iter().map(who) {

@@ -1,8 +1,8 @@
 //! Damage and loss of the journal's files: a leader looks for it, notes it, and writes again the records that it has in
 //! memory; a follower reports it until the leader has noted it.
 //!
-//! It must never give a message a place twice, put one before what others may have been shown, nor call lost what only
-//! another process has not written yet.
+//! It must never give a message a place twice, never put one before messages that a consumer may have been
+//! shown, and never count a record as lost that only another process has not written yet.
 
 use std::borrow::Cow;
 use std::collections::VecDeque;
@@ -82,7 +82,7 @@ impl Core {
         self.store_what_waits()
     }
 
-    /// Stores the pending records, after a check of the file that they go to.
+    /// Stores the pending records, after it has checked the file that they go to.
     pub(super) fn store_what_waits(&mut self) -> Result<()> {
         if self.pending.is_empty() && !self.mend.is_due() {
             return Ok(());
@@ -91,7 +91,7 @@ impl Core {
         if self.pending.is_empty() { Ok(()) } else { self.store() }
     }
 
-    /// Makes sure that the next record is written after all that are in the files.
+    /// Makes sure that the next record is written after all records in the files.
     pub(super) fn mend_newest(&mut self) {
         // A failure is reported by `write_pending`, which writes nothing while the files can't be read.
         let _ = self.mend_touched(true);
@@ -122,8 +122,8 @@ impl Core {
         Ok(())
     }
 
-    /// Puts down which places are in no file any more, before anything is read again. A follower leaves that to the leader
-    /// and tells it until then.
+    /// Notes which places are in no file, before anything is read again. A follower leaves that to the
+    /// leader, and reports the gaps until then.
     pub(super) fn note_losses(&mut self) {
         let mut gaps = Intervals::default();
         for (from, to) in std::mem::take(&mut self.log.gaps) {
@@ -132,7 +132,7 @@ impl Core {
         if gaps.iter().next().is_none() {
             return;
         }
-        // Without the newest notes more is told than would have to be.
+        // Without the newest notes, more losses are reported than necessary.
         let _ = self.state.refresh();
         if !self.is_leader() {
             return self.meet(&gaps);
@@ -142,7 +142,7 @@ impl Core {
         let witness = self.state.witness();
         let is_wanted = gaps.iter().any(|gap| self.state.is_wanted(*gap, witness.as_ref()));
         let until = witness.and_then(|witness| witness.last_at);
-        // What nobody misses and lay before the first file may be what an older version took away.
+        // A gap before the first file that no consumer misses may be records that an older version deleted.
         let is_told = is_wanted || first > 1;
         let mut lost = Intervals::default();
         for (from, to) in &gaps {
@@ -159,12 +159,12 @@ impl Core {
             let missing = gaps.iter().map(|&(from_seq, to_seq)| Finding::Missing { from_seq, to_seq });
             self.log.findings.extend(missing.take(GAPS_MAX));
         }
-        // What is known by its key alone is news again.
+        // A message that is known by its key alone counts as new again.
         let _ = self.load_keys();
     }
 
-    /// Finds what the window still has of lost places. What lies behind all that the files have keeps its place, which
-    /// then counts as lost no more; returns how much that is.
+    /// Finds the lost records that the window still has. Those after all records of the files keep their
+    /// places, which then do not count as lost; returns how many they are.
     fn find_in_memory(&mut self, lost: &mut Intervals) -> u64 {
         let last = self.log.last_place();
         let waiting_from = self.pending.front().map_or(u64::MAX, |entry| entry.record.seq);
@@ -175,7 +175,7 @@ impl Core {
         let found = self.window.after(0).filter(is_found).cloned();
         let (tail, amid): (Vec<_>, Vec<_>) = found.partition(|entry| entry.record.seq > last);
         if let (Some(first), Some(last)) = (tail.first(), tail.last()) {
-            // The window has no gaps: what it lacks in between was in no file.
+            // The window has no gaps: a place that it lacks in between was in no file.
             lost.remove(first.record.seq, last.record.seq);
         }
         let rewritten = tail.len() as u64;
@@ -184,7 +184,7 @@ impl Core {
         rewritten
     }
 
-    /// Lets what was found in memory wait for the disk.
+    /// Puts the records that were found in memory among those that wait for the disk.
     pub(super) fn bring_back(&mut self) {
         let (tail, amid) = (std::mem::take(&mut self.mend.tail), std::mem::take(&mut self.mend.amid));
         if tail.is_empty() && amid.is_empty() {
@@ -202,7 +202,8 @@ impl Core {
         self.window.forget_all(|seq| amid.iter().any(|entry| entry.record.seq == seq));
         for entry in amid {
             let key = keys::hash(&entry.record.key);
-            // The source may have brought it meanwhile. What everybody has must not come again from there either.
+            // The source may have sent the message again meanwhile. And a message that every consumer has
+            // must not come again from the source either.
             if self.keys.insert(key) && self.state.is_missed(entry.record.channel, entry.record.seq) {
                 self.come_again(&entry.record);
             }
@@ -210,7 +211,8 @@ impl Core {
         self.audit(vec![Interaction::fault(detail)]);
     }
 
-    /// A message gets a place at the end, marked: somebody may have been shown it at its old one, and has seen later ones.
+    /// Gives a message a new place at the end, marked: a consumer may have been shown it at its old place,
+    /// and later messages since.
     fn come_again(&mut self, record: &Record) {
         let received_at = format!("{:.3}", self.clock.now());
         let record =
@@ -224,7 +226,8 @@ impl Core {
         self.show(entry);
     }
 
-    /// What the leader has noted, and what this process has met beside it and somebody misses.
+    /// The losses that the leader has noted, with the gaps that this process has met and that a consumer
+    /// misses.
     pub(in crate::journal) fn losses(&mut self) -> Losses {
         if self.is_leader() {
             return self.losses.clone();
@@ -238,7 +241,7 @@ impl Core {
         if is_wanted { noted.with_met(met, met_at) } else { noted }
     }
 
-    /// A follower takes in what no file has, but what the leader has noted.
+    /// Notes, as a follower, the gaps that the leader has not noted.
     fn meet(&mut self, gaps: &Intervals) {
         let noted = Losses::load(&*self.storage, self.log.terms.term).unwrap_or_default();
         for (from, to) in noted.unknown(gaps.iter()).into_iter().take(GAPS_MAX) {
@@ -247,9 +250,10 @@ impl Core {
         }
     }
 
-    /// Makes what is to be acknowledged true where files have lost something. A span reaches back to the message before it
-    /// in its channel, so it may reach over a place that the leader has not noted or filled yet: who acknowledged that would
-    /// never get what was there. A place that is noted gets no message any more and must hold no consumer back.
+    /// Corrects an acknowledgement where files have lost records. A span reaches back to the message before
+    /// it in its channel, so it may include a place that the leader has not noted or filled yet. A consumer
+    /// that acknowledged this place would never get the message there. A noted place gets no message again,
+    /// so it must hold no consumer back.
     pub(in crate::journal) fn settle_spans(&self, spans: Vec<Span>, acked: &Marks) -> Vec<Span> {
         let has_holes = || Channel::ALL.into_iter().any(|channel| acked.of(channel).iter().nth(1).is_some());
         let noted = if self.is_leader() {
@@ -287,7 +291,7 @@ impl Core {
         joined(left)
     }
 
-    /// Writes what was lost. What can't be written now is true all the same, and goes with what is stored next.
+    /// Writes the losses. If that fails, they still count, and are written with the next records.
     pub(super) fn save_losses(&mut self) {
         self.are_losses_unsaved = self.losses.save(&*self.storage, self.log.own_term).is_err();
     }

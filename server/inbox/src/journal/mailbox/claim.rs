@@ -18,7 +18,7 @@ const TAKEN_OVER_MAX: usize = 32;
 /// Records whose push is remembered. An older one may be pushed again, marked.
 const PUSHED_HERE_MAX: usize = 1_024;
 
-/// What a session remembers of pushes and of other sessions that died.
+/// The pushes of a session, and the orphaned deliveries that it leaves to others.
 #[derive(Default)]
 pub(super) struct Known {
     /// Deliveries that were orphaned long before this session began. They are left to hooks and to the next pull.
