@@ -1,9 +1,10 @@
 //! A fake behind real HTTP on loopback, for runs with real processes and the real clock.
-//! Its delays are real too, so they are cut to [`DELAY_MAX_MS`]; nothing else differs from the in-memory skin.
+//! Its delays are real too, so they are cut to [`DELAY_MAX_MS`]; it must differ from the in-memory skin in
+//! nothing else.
 //!
-//! A connection that breaks: the server wiremock wraps closes the connection without an answer, which a client
-//! sees as a connection closed before the message was complete. A reset packet or a body that stops in the
-//! middle can't be had this way.
+//! To break a connection, the server inside wiremock closes it without an answer. The client reports that the
+//! connection closed before the message was complete. This server can't send a reset packet, nor a body that
+//! stops in the middle.
 
 use std::io::Write as _;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,15 +28,16 @@ type Service = Arc<dyn Fn(&Request) -> Answer + Send + Sync>;
 
 /// Answers every request of a wiremock server.
 ///
-/// Mounted alone it can't break a connection and answers 502 instead; [`crate::graph::serve`] mounts it so that it can.
+/// When it is mounted alone, it can't break a connection and answers 502 instead.
+/// [`crate::graph::serve`] mounts it so that it can.
 #[derive(Clone)]
 pub struct WiremockSkin {
     service: Service,
-    /// The answer that was made while looking whether to break the connection.
+    /// The answer that [`Breaks`] made when it checked whether to break the connection.
     made: Arc<Mutex<Option<Answer>>>,
 }
 
-/// A catch-all responder over a fake's own way to answer.
+/// A responder that hands every request to `service`.
 pub(crate) fn skin(service: impl Fn(&Request) -> Answer + Send + Sync + 'static) -> WiremockSkin {
     WiremockSkin { service: Arc::new(service), made: Arc::new(Mutex::new(None)) }
 }
@@ -75,7 +77,7 @@ impl Respond for WiremockSkin {
     }
 }
 
-/// Serves the request and keeps the answer, or has the connection broken.
+/// Serves the request, and then keeps the answer or lets wiremock break the connection.
 struct Breaks(WiremockSkin);
 
 impl Match for Breaks {
@@ -92,7 +94,7 @@ fn template(answer: Answer, zip: bool) -> ResponseTemplate {
     let mut template = ResponseTemplate::new(answer.status)
         .set_delay(Duration::from_millis(answer.delay_ms.min(DELAY_MAX_MS)));
     for (name, value) in &answer.headers {
-        // A fault may order a value that HTTP can't carry; the header is then left out.
+        // A fault may ask for a value that HTTP can't carry; the header is then left out.
         let name = HeaderName::from_bytes(name.as_bytes());
         if let (Ok(name), Ok(value)) = (name, HeaderValue::from_str(value)) {
             template = template.append_header(name, value);
@@ -121,13 +123,13 @@ pub struct HttpFake<S> {
 }
 
 impl<S> HttpFake<S> {
-    /// Its origin, e.g. `http://127.0.0.1:40123`.
+    /// The origin of the server, e.g. `http://127.0.0.1:40123`.
     pub fn base_url(&self) -> String {
         self.http.uri()
     }
 }
 
-/// Starts a server for a fake that can break connections too. The fake does not know yet where it is.
+/// Starts a server for a fake that can break connections too. The caller must tell the fake its origin.
 pub(crate) async fn listen<S: Clone + Send + Sync + 'static>(
     fake: S,
     clock: impl Fn() -> Timestamp + Send + Sync + 'static,

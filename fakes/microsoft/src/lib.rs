@@ -1,5 +1,5 @@
-//! The services behind the server that is judged: a fake Microsoft Graph, a fake Microsoft Entra and a fake Bot Framework
-//! channel, each rule with its source. Nothing here shares code with that server.
+//! The services that the server under test talks to: a fake Microsoft Graph, a fake Microsoft Entra and a
+//! fake Bot Framework channel, each rule with its source. They must never share code with that server.
 
 pub mod bot;
 pub mod entra;

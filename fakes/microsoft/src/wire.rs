@@ -1,9 +1,9 @@
 //! Requests and answers as plain data, so that any transport can carry them.
-//! It never interprets them; that is the business of the state machine.
+//! It never interprets them; the state machine does that.
 
 use serde::Serialize;
 
-/// One HTTP request, whole.
+/// One complete HTTP request.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
     /// The verb in capitals.
@@ -17,17 +17,17 @@ pub struct Request {
 }
 
 impl Request {
-    /// A request without headers and body.
+    /// A request without headers and without a body.
     pub fn new(method: &str, url: &str) -> Self {
         Self { method: method.to_owned(), url: url.to_owned(), ..Self::default() }
     }
 
-    /// A `GET`.
+    /// A `GET` request without headers.
     pub fn get(url: &str) -> Self {
         Self::new("GET", url)
     }
 
-    /// A `POST` with a JSON body.
+    /// A `POST` request with a JSON body.
     pub fn post(url: &str, body: &serde_json::Value) -> Self {
         Self::new("POST", url).json(body)
     }
@@ -52,17 +52,17 @@ impl Request {
         self.header("content-type", "application/json")
     }
 
-    /// The first value of a header, whatever the case of its name.
+    /// The first value of a header; the case of the name does not matter.
     pub fn header_value(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v.as_str())
     }
 }
 
-/// What became of an answer.
+/// Whether an answer arrived, and if not, whether its request took effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
-    /// It arrives.
+    /// The answer arrives.
     Delivered,
     /// The connection broke before the request took effect.
     DroppedBeforeApply,
@@ -70,28 +70,28 @@ pub enum Fate {
     DroppedAfterApply,
 }
 
-/// One HTTP answer, whole.
+/// One complete HTTP answer.
 #[derive(Debug, Clone)]
 pub struct Answer {
-    /// HTTP status; of no meaning to the caller unless delivered.
+    /// HTTP status; it means nothing to the caller unless the answer is delivered.
     pub status: u16,
     /// Header names in lower case, and values.
     pub headers: Vec<(String, String)>,
-    /// The body as it would be on the wire without compression.
+    /// The body before any compression.
     pub body: Vec<u8>,
-    /// How long the service takes, in milliseconds.
+    /// How long the service takes to answer, in milliseconds.
     pub delay_ms: u64,
-    /// Whether the caller gets to see it.
+    /// Whether the caller gets the answer.
     pub fate: Fate,
 }
 
 impl Answer {
-    /// The first value of a header, by lower-case name.
+    /// The first value of a header; `name` is in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(n, _)| n == name).map(|(_, v)| v.as_str())
     }
 
-    /// The body as JSON; null when it is none.
+    /// The body as JSON; null when the body is not JSON.
     pub fn json(&self) -> serde_json::Value {
         serde_json::from_slice(&self.body).unwrap_or(serde_json::Value::Null)
     }

@@ -1,20 +1,20 @@
-//! Everything that the fake claims about the Bot Framework, as data: what, from where, and how sure.
-//! A behaviour that is not in this table does not belong into the fake.
+//! Each claim of the fake about the Bot Framework, as data: its text, its source, and how sure it is.
+//! The fake must have no behaviour that is not in this table.
 
 use serde::Serialize;
 
 use crate::graph::Mark;
 
-/// One claim.
+/// One claim about the Bot Framework.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct BotRule {
-    /// Its stable name.
+    /// A name that never changes.
     pub id: &'static str,
-    /// The claim.
+    /// The claim as text.
     pub says: &'static str,
-    /// Where it comes from; documentation pages are named by their path under learn.microsoft.com.
+    /// The source of the claim; documentation pages are named by their path under learn.microsoft.com.
     pub source: &'static str,
-    /// How sure it is.
+    /// How sure the claim is.
     pub mark: Mark,
 }
 
@@ -22,7 +22,7 @@ const AUTHENTICATION: &str = "azure/bot-service/rest-api/bot-framework-rest-conn
 
 macro_rules! rules {
     ($( $id:literal $mark:ident $source:expr, $says:literal; )*) => {
-        /// The whole table.
+        /// All claims of the fake.
         pub const BOT_RULES: &[BotRule] =
             &[$( BotRule { id: $id, says: $says, source: $source, mark: Mark::$mark }, )*];
     };

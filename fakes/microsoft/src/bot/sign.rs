@@ -1,5 +1,5 @@
-//! The channel's keys and the tokens that it signs, right ones and every kind of wrong one.
-//! The private halves are made for tests and open nothing.
+//! The channel's keys and the tokens that it signs, valid ones and every kind of invalid one.
+//! The private keys are made for tests and must never give access to anything.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -17,53 +17,53 @@ use serde_json::{Value, json};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Forgery {
-    /// No `Authorization` at all.
+    /// There is no `Authorization` header.
     NoToken,
-    /// A header that holds no token.
+    /// The `Authorization` header holds no token.
     Garbage,
-    /// Signed by another key than `kid` names.
+    /// The token is signed by a key other than the one that `kid` names.
     WrongKey,
-    /// `kid` names a key that nobody published.
+    /// `kid` names a key that was never published.
     UnknownKey,
     /// `alg` is none and there is no signature.
     Unsigned,
-    /// `alg` is HS256 with the public key as the secret.
+    /// `alg` is HS256, with the public key as the secret.
     Symmetric,
     /// The claims were changed after signing.
     Tampered,
-    /// For another bot.
+    /// The token is for another bot.
     WrongAudience,
-    /// For a bot whose id begins with that of this one.
+    /// The token is for a bot whose id begins with the id of this bot.
     LongerAudience,
-    /// By another issuer.
+    /// The token is from another issuer.
     WrongIssuer,
-    /// An hour too old.
+    /// The token expired an hour ago.
     Expired,
-    /// Over for four minutes, which different clocks excuse.
+    /// The token expired four minutes ago, which is within the permitted difference of clocks.
     JustExpired,
-    /// Without an end.
+    /// The token has no expiry.
     Endless,
-    /// Valid from in an hour on.
+    /// The token becomes valid in an hour.
     NotYet,
-    /// The token is for another service address than the activity's.
+    /// The token names a service address other than the activity's.
     OtherServiceUrl,
     /// Token and activity agree on a service address that is not Microsoft's.
     ForeignService,
     /// The token names no service address.
     NoServiceUrl,
-    /// A published key that may not speak for the channel.
+    /// The token is signed by a published key that may not sign for the channel.
     Unendorsed,
-    /// A published key that may speak for no channel: its list is empty.
+    /// The token is signed by a published key whose list of channels is empty.
     EndorsedForNothing,
-    /// A published key without a word of what it may speak for.
+    /// The token is signed by a published key without a list of channels.
     WithoutEndorsements,
-    /// Another channel, whose key is right.
+    /// The activity is from another channel, and the key may sign for that channel.
     OtherChannel,
-    /// A right token on a body that is no activity.
+    /// The token is valid, but the body is not an activity.
     NoActivity,
 }
 
-/// Key of the first days, and of those after a change.
+/// The channel signs with the first key; each change of keys moves to the other one.
 const KIDS: [&str; 2] = ["bot-key-1", "bot-key-2"];
 /// A key that is published for another channel.
 const UNENDORSED_KID: &str = "bot-key-web";
@@ -71,7 +71,7 @@ const UNENDORSED_KID: &str = "bot-key-web";
 const FOR_NOTHING_KID: &str = "bot-key-nothing";
 /// A key that is published without a list of channels.
 const SILENT_KID: &str = "bot-key-silent";
-/// A channel in which a client can choose who it is.
+/// A channel in which a client can choose its own identity.
 pub(super) const OTHER_CHANNEL: &str = "webchat";
 const HOUR_S: i64 = 3_600;
 
@@ -85,7 +85,7 @@ fn key(place: usize) -> Option<&'static RsaKeyPair> {
     keys.get(place % keys.len())?.as_ref()
 }
 
-/// The key set as it is published when so many changes have been.
+/// The key set that is published after this number of changes of the key.
 pub(super) fn key_set(changes: usize) -> Value {
     let entry = |place: usize, kid: &str, endorsed: Option<&[&str]>| {
         let public = key(place).map(|key| PublicKeyComponents::<Vec<u8>>::from(key.public()));
@@ -107,7 +107,7 @@ pub(super) fn key_set(changes: usize) -> Value {
     ]})
 }
 
-/// What a token says.
+/// The facts that a token's claims and its key are made from.
 pub(super) struct Saying<'a> {
     pub(super) app_id: &'a str,
     pub(super) service_url: &'a str,
@@ -180,11 +180,11 @@ pub(super) fn authorization(saying: &Saying<'_>, forgery: Option<Forgery>) -> Op
     Some(format!("Bearer {signed}.{}", URL_SAFE_NO_PAD.encode(signature)))
 }
 
-/// Texts whose signature is remembered; the same run is played again and again, and a signature takes longer than all
-/// that is done with it.
+/// How many signatures are remembered. The same run is repeated many times, and making a signature takes
+/// longer than all other work on it.
 const REMEMBERED_MAX: usize = 4_096;
 
-/// The signature of a text; the same each time.
+/// The signature of a text; the same text always gets the same signature.
 fn signature(signed: &str, place: usize) -> Vec<u8> {
     static REMEMBERED: Mutex<BTreeMap<(usize, String), Vec<u8>>> = Mutex::new(BTreeMap::new());
     let asked = (place % KIDS.len(), signed.to_owned());
@@ -203,7 +203,7 @@ fn signature(signed: &str, place: usize) -> Vec<u8> {
 fn sign(signed: &str, place: usize) -> Vec<u8> {
     let Some(key) = key(place) else { return Vec::new() };
     let mut signature = vec![0; key.public().modulus_len()];
-    // A signature that could not be made is refused like any wrong one.
+    // An empty signature is refused like any wrong one.
     if key.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), signed.as_bytes(), &mut signature).is_err() {
         signature.clear();
     }

@@ -1,5 +1,5 @@
 //! The fake channel and its connector as one state machine: no clock, no socket, no randomness of its own.
-//! It must never take an answer from anybody without a token that it has issued.
+//! It must never take an answer from a client without a token that it has issued.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ use super::sign::{self, Forgery, Saying};
 use super::{CHANNEL, LOGIN_URL, METADATA_URL, SERVICE_URL};
 use crate::graph::{Answer, Fate, Request, application_id, tenant_id};
 
-/// Everything that is kept of what was asked.
+/// The number of requests that are recorded.
 const CALLS_MAX: usize = 10_000;
-/// What a token for the connector is asked for by.
+/// The scope in a request for a connector token.
 const CONNECTOR_SCOPE: &str = "https://api.botframework.com/.default";
-/// A token's life in seconds.
+/// How long a token is valid, in seconds.
 const TOKEN_LIFE_S: i64 = 3_600;
 
-/// Somebody who writes to the bot.
+/// A person who writes to the bot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BotPerson {
     /// Object id in the directory.
@@ -30,7 +30,7 @@ pub struct BotPerson {
     pub name: String,
 }
 
-/// What happened.
+/// The event that an activity reports.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BotEvent {
@@ -39,34 +39,34 @@ pub enum BotEvent {
     Message,
     /// A message was changed.
     Update,
-    /// A message was taken back.
+    /// A message was deleted.
     Delete,
-    /// The bot was brought into a conversation.
+    /// The bot was added to the conversation.
     Added,
-    /// The bot was taken out of it.
+    /// The bot was removed from the conversation.
     Removed,
-    /// The person who says it was taken out of it.
+    /// The activity's sender was removed from the conversation.
     Left,
 }
 
-/// An activity to be made.
+/// The content of an activity that the channel shall send to the bot.
 #[derive(Debug, Clone, Default)]
 pub struct BotSaying {
-    /// What happened.
+    /// The event that the activity reports.
     pub event: BotEvent,
-    /// Handle of the conversation.
+    /// The handle of the conversation.
     pub conversation: String,
-    /// More than two are in it.
+    /// The conversation has more than two members.
     pub group: bool,
     /// The text begins with a mention of the bot.
     pub mention: bool,
     /// The text.
     pub text: String,
-    /// Words of somebody else that it quotes. Teams puts them into the text too, in front.
+    /// The text of another person that the message quotes. Teams also puts it at the beginning of the text.
     pub quote: Option<String>,
-    /// Id of the message that is changed or taken back; a new one where absent.
+    /// The id of the message that is changed or deleted; absent means a new id.
     pub id: Option<String>,
-    /// What is wrong with it.
+    /// What is wrong with the activity, if anything.
     pub forgery: Option<Forgery>,
 }
 
@@ -77,46 +77,46 @@ pub struct BotDelivery {
     pub id: String,
     /// The conversation's id.
     pub conversation_id: String,
-    /// Headers in lower case.
+    /// The headers; their names are in lower case.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
 }
 
-/// An answer that the connector took.
+/// An answer of the bot that the connector accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BotSent {
     /// The activity's id.
     pub id: String,
-    /// Where.
+    /// The id of the conversation.
     pub conversation_id: String,
-    /// The activity that it answers; empty for none.
+    /// The id of the activity that it answers; empty when it answers none.
     pub reply_to: String,
     /// The text.
     pub text: String,
 }
 
-/// How the connector misbehaves, once.
+/// A fault of the service, which happens once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BotFault {
-    /// The answer is throttled for a second.
+    /// The connector refuses the answer and tells the bot to wait for a second.
     Throttled,
-    /// The token is not accepted any more.
+    /// The token ends, so the connector refuses it.
     TokenEnded,
-    /// The answer is taken, and the connection breaks.
+    /// The connector accepts the answer, and the connection breaks.
     LostAnswer,
-    /// The service fails without taking it.
+    /// The connector fails without accepting the answer.
     Unavailable,
-    /// The connection can't be made.
+    /// The bot can't connect to the connector.
     Refused,
     /// The login service refuses the secret.
     SecretWrong,
-    /// The keys can't be fetched.
+    /// The bot can't fetch the keys.
     KeysDown,
 }
 
-/// The channel.
+/// A fake Bot Framework channel with one registered bot.
 #[derive(Debug)]
 pub struct FakeBot {
     app_id: String,
@@ -160,50 +160,51 @@ impl FakeBot {
         (&self.app_id, &self.tenant_id, &self.secret)
     }
 
-    /// Where metadata and login are: two URLs.
+    /// The URLs of the metadata and of the login service.
     pub fn urls(&self) -> (&str, &str) {
         (&self.metadata_url, &self.login_url)
     }
 
-    /// Moves everything to one origin, such as `http://127.0.0.1:4000`.
+    /// Moves all addresses to one origin, such as `http://127.0.0.1:4000`.
     pub fn set_base_url(&mut self, base: &str) {
         self.metadata_url = format!("{base}/v1/.well-known/openidconfiguration");
         base.clone_into(&mut self.login_url);
         self.service_url = format!("{base}/teams/");
     }
 
-    /// The id of a conversation by its handle, in every world.
+    /// The id of the conversation with this handle; it is the same in every world.
     pub fn conversation_id(handle: &str) -> String {
         let id = application_id(&format!("conversation/{handle}")).replace('-', "");
         if handle.starts_with("group") { format!("19:{id}@thread.v2") } else { format!("a:1{id}") }
     }
 
-    /// The channel signs with another key from now on, and withdraws the old one.
+    /// Makes the channel sign with another key from now on, and withdraw the old one.
     pub fn change_keys(&mut self) {
         self.changes += 1;
     }
 
-    /// Adds a fault; the next request that it fits meets it.
+    /// Adds a fault; it strikes the next request that it fits.
     pub fn add_fault(&mut self, fault: BotFault) {
         self.faults.push(fault);
     }
 
-    /// What the connector took.
+    /// The answers that the connector accepted, oldest first.
     pub fn sent(&self) -> &[BotSent] {
         &self.sent
     }
 
-    /// Method, URL and status of everything that was asked.
+    /// The method, URL and status of each request so far.
     pub fn calls(&self) -> &[String] {
         &self.calls
     }
 
-    /// What may be in no line, file or text: the secret and every token.
+    /// The secret and every token; none of them may appear in a line, a file or a text.
     pub fn secrets(&self) -> Vec<String> {
         self.tokens.keys().cloned().chain([self.secret.clone()]).collect()
     }
 
-    /// Whether a request is for us. Others ask the same login service for tokens, but not for the connector.
+    /// Whether a request is for this fake. Other clients ask the same login service for tokens, but not for
+    /// the connector.
     pub fn is_ours(&self, request: &Request) -> bool {
         let bases = [self.metadata_url.rsplit_once("/v1/").map_or("", |(base, _)| base), &self.service_url];
         let for_connector = || {
@@ -218,12 +219,12 @@ impl FakeBot {
         format!("{}/{}/oauth2/v2.0/token", self.login_url, self.tenant_id)
     }
 
-    /// Makes an activity of a person.
+    /// Makes an activity that is from a person.
     pub fn deliver(&mut self, now: Timestamp, from: &BotPerson, saying: &BotSaying) -> BotDelivery {
         let conversation_id = Self::conversation_id(&saying.conversation);
         self.conversations.insert(conversation_id.clone(), saying.conversation.clone());
         let id = saying.id.clone().unwrap_or_else(|| {
-            // Teams' ids are the moment in milliseconds; two never have the same.
+            // An id of Teams is the instant in milliseconds; no two ids are equal.
             self.last_id = now.as_millisecond().max(self.last_id + 1);
             self.last_id.to_string()
         });
@@ -294,7 +295,7 @@ impl FakeBot {
         BotDelivery { id, conversation_id, headers, body }
     }
 
-    /// Serves a request to metadata, key set, login service or connector.
+    /// Serves a request to the metadata, the key set, the login service or the connector.
     pub fn handle(&mut self, now: Timestamp, request: &Request) -> Answer {
         let answer = self.route(now, request);
         if self.calls.len() < CALLS_MAX {

@@ -1,5 +1,5 @@
-//! Client assertions: who signed, for whom, when, and whether for the first time.
-//! Nothing in an assertion is believed before its signature is verified.
+//! Checks of client assertions: the signer, the audience, the time, and whether the assertion is new.
+//! They must never trust any part of an assertion before its signature is verified.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -15,7 +15,7 @@ const TOLERANCE_S: i64 = 300;
 /// The longest life of an assertion, in seconds.
 const LIFE_S_MAX: i64 = 600;
 const ASSERTION_BYTES_MAX: usize = 16 * 1024;
-/// Ids of assertions that are remembered.
+/// How many ids of assertions are remembered.
 pub(super) const JTIS_MAX: usize = 100_000;
 
 fn refused(rule: EntraRuleId, number: u64, message: &str) -> Refusal {
@@ -23,7 +23,7 @@ fn refused(rule: EntraRuleId, number: u64, message: &str) -> Refusal {
 }
 
 impl FakeEntra {
-    /// Checks a certificate's assertion for the token endpoint by `client_id`.
+    /// Checks an assertion that `client_id` signed with its certificate for the token endpoint.
     pub(super) fn check_assertion(&mut self, jwt: &str, client_id: &str, now_ms: i64) -> Result<(), Refusal> {
         let form = |message: &str| refused(EntraRuleId::AssertionForm, 50_027, message);
         if jwt.len() > ASSERTION_BYTES_MAX {

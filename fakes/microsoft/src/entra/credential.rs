@@ -1,5 +1,5 @@
-//! The two certificates of the tests. They open nothing anywhere.
-//! The fake itself only ever reads the public half.
+//! The two certificates of the tests, which give access to nothing.
+//! The fake itself must never read a private key.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -13,15 +13,15 @@ use sha2::{Digest as _, Sha256};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Credential {
-    /// The blueprint's own.
+    /// The blueprint's own certificate.
     #[default]
     Blueprint,
-    /// One that was brought by mistake.
+    /// A certificate that does not belong to the blueprint.
     Other,
 }
 
 impl Credential {
-    /// The PEM private key.
+    /// The private key as PEM.
     pub fn key_pem(self) -> &'static str {
         match self {
             Self::Blueprint => include_str!("credentials/blueprint.key.pem"),
@@ -29,7 +29,7 @@ impl Credential {
         }
     }
 
-    /// The PEM certificate.
+    /// The certificate as PEM.
     pub fn certificate_pem(self) -> &'static str {
         match self {
             Self::Blueprint => include_str!("credentials/blueprint.cert.pem"),
@@ -41,7 +41,7 @@ impl Credential {
         CertificateDer::from_pem_slice(self.certificate_pem().as_bytes()).ok()
     }
 
-    /// `x5t#S256`.
+    /// The thumbprint of the certificate, as in `x5t#S256`.
     pub fn thumbprint(self) -> String {
         self.certificate().map(|der| URL_SAFE_NO_PAD.encode(Sha256::digest(&der))).unwrap_or_default()
     }

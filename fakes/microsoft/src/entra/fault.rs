@@ -1,34 +1,34 @@
-//! Faults as data: which requests, when, how often, and what happens to them.
-//! They break answers; of the state they hide at most that a request took effect.
+//! Faults as data: which requests they strike, when, how often, and what happens to these requests.
+//! They only break answers; they must never change the state.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::grant::Grant;
 
-/// Faults of one tenant.
+/// How many faults a tenant can have.
 pub(super) const FAULTS_MAX: usize = 100;
 
-/// One fault. Every condition that is given must hold; instants count from the start of the world.
+/// One fault. It strikes when all given conditions hold; instants count from the start of the world.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EntraFault {
-    /// Only this kind of request.
+    /// Strikes only this kind of request; absent means every kind.
     #[serde(default)]
     pub grant: Option<Grant>,
-    /// Not before, in milliseconds.
+    /// The instant at which the fault begins, in milliseconds.
     #[serde(default)]
     pub from_ms: Option<u64>,
-    /// No longer from, in milliseconds.
+    /// The instant at which the fault ends, in milliseconds.
     #[serde(default)]
     pub until_ms: Option<u64>,
     /// Lets this many matching requests pass first.
     #[serde(default)]
     pub skip: u32,
-    /// Only this many matching requests after that; absent means all.
+    /// Strikes only this many matching requests after that; absent means all.
     #[serde(default)]
     pub first: Option<u32>,
-    /// What happens.
+    /// What happens to the request.
     #[serde(rename = "do")]
     pub action: EntraFaultAction,
 }
@@ -44,9 +44,9 @@ impl EntraFault {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum EntraFaultAction {
-    /// Answers an error status instead of doing anything.
+    /// Answers with an error status; the request has no effect.
     Status {
-        /// 400 to 599.
+        /// The status, 400 to 599.
         code: u16,
         /// Seconds of `Retry-After`; absent means no such header.
         #[serde(default)]
@@ -65,13 +65,13 @@ pub enum EntraFaultAction {
         #[serde(default)]
         status: Option<u16>,
     },
-    /// Breaks the connection; nothing took effect.
+    /// Breaks the connection; the request has no effect.
     ResetBeforeApply,
     /// Breaks the connection after the request was served.
     ResetAfterApply,
-    /// Takes this much longer.
+    /// Delays the answer.
     Slow {
-        /// Milliseconds.
+        /// The additional time in milliseconds.
         delay_ms: u64,
     },
     /// Cuts the body in the middle.
@@ -82,10 +82,10 @@ pub enum EntraFaultAction {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EntraFaultBody {
-    /// A gateway's page.
+    /// An HTML page from a gateway.
     #[default]
     Html,
-    /// None.
+    /// An empty body.
     Empty,
     /// Entra's own `temporarily_unavailable`.
     Json,
@@ -103,7 +103,7 @@ impl Struck {
         Self { spec, matched: 0 }
     }
 
-    /// Whether it strikes this request. Counts the request when it matches.
+    /// Whether the fault strikes this request. Counts the request when it matches.
     pub(super) fn strikes(&mut self, grant: Grant, elapsed_ms: i64) -> bool {
         let span = |ms: u64| i64::try_from(ms).unwrap_or(i64::MAX);
         let spec = &self.spec;

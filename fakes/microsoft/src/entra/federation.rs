@@ -1,5 +1,5 @@
-//! The three hops: each checks what the one before has made, and that it was made for this one.
-//! A token of one hop must never be good for another purpose.
+//! The three hops: each checks the token of the hop before it, and that this token was made for it.
+//! A token of one hop must never be valid for another purpose.
 
 use super::form::Form;
 use super::given::{Given, Minted};
@@ -14,7 +14,7 @@ const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-be
 const NO_MATCH: &str = "No matching federated identity record found for presented assertion issuer.";
 
 impl FakeEntra {
-    /// Which hop a client_credentials request is.
+    /// The hop that a `client_credentials` request belongs to.
     pub(super) fn hop_of(&self, form: &Form) -> Grant {
         if form.get("client_id") == Some(&self.ids.agent_id) { Grant::Hop2 } else { Grant::Hop1 }
     }
@@ -92,7 +92,7 @@ impl FakeEntra {
         Err(Refusal::new(EntraRuleId::AssertionType, 401, "invalid_client", 700_027, message))
     }
 
-    /// T1 as an assertion of the agent identity.
+    /// Checks T1 as an assertion of the agent identity.
     fn check_first(&mut self, token: &str, now_ms: i64) -> Result<(), Refusal> {
         let bound = matches!(self.live(token, now_ms), Some(Minted::First { fmi_path: Some(path) }) if *path == self.ids.agent_id);
         if bound {

@@ -1,5 +1,5 @@
-//! A form body taken apart: each field once, and none that the grant does not know of silently lost.
-//! It never interprets a value.
+//! A parsed form body; a field that occurs twice is refused.
+//! It must never interpret a value.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::refuse::Refusal;
 use super::rules::EntraRuleId;
 use crate::graph::Request;
 
-/// Fields by name.
+/// The fields by name.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Form {
     fields: BTreeMap<String, String>,

@@ -1,24 +1,23 @@
-//! What the endpoints give out, and what is kept of it: tokens, codes, devices that wait.
+//! The answers of the endpoints, and the records that the fake keeps: tokens, codes, waiting devices.
 
 use serde_json::Value;
 
-/// What an endpoint gives.
+/// The content of an endpoint's successful answer.
 #[derive(Debug)]
 pub(super) enum Given {
     Json(Value),
     Redirect(String),
 }
 
-/// An access token that Graph must know of.
+/// An access token that the fake Graph must accept.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Issued {
-    /// The token.
     pub(super) token: String,
     pub(super) ends_ms: i64,
     pub(super) claims: Option<Value>,
 }
 
-/// A token with a purpose.
+/// A token of a hop, with its purpose.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Minted {
     /// T1: for the agent identity that `fmi_path` named.
@@ -27,7 +26,7 @@ pub(super) enum Minted {
     Second { audience: String },
 }
 
-/// A refresh token's life.
+/// Until when a refresh token is valid.
 #[derive(Debug, Clone)]
 pub(super) struct RefreshToken {
     pub(super) ends_ms: i64,
@@ -44,7 +43,7 @@ pub(super) struct Device {
     pub(super) may_ask_ms: i64,
 }
 
-/// A browser's code.
+/// An authorization code that a browser got.
 #[derive(Debug, Clone)]
 pub(super) struct BrowserCode {
     pub(super) challenge: String,
@@ -54,7 +53,7 @@ pub(super) struct BrowserCode {
     pub(super) used: bool,
 }
 
-/// Seconds in milliseconds.
+/// Converts seconds to milliseconds.
 pub(super) fn seconds(s: u64) -> i64 {
     i64::try_from(s).unwrap_or(i64::MAX).saturating_mul(1_000)
 }

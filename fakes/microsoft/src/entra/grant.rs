@@ -1,28 +1,28 @@
-//! What kinds of requests the endpoints know.
+//! The kinds of requests that the endpoints know.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What kind of request it is.
+/// A kind of request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Grant {
-    /// The blueprint by its certificate.
+    /// The blueprint asks for T1, with an assertion by its certificate.
     Hop1,
-    /// The agent identity by T1.
+    /// The agent identity asks for T2, with T1.
     Hop2,
-    /// The agent user by T1 and T2.
+    /// The agent user asks for an access token, with T1 and T2.
     Hop3,
-    /// A request for a device code.
+    /// A client asks for a device code.
     DeviceCode,
-    /// A question whether the person is done.
+    /// A client asks whether the person has entered the code.
     DevicePoll,
-    /// A browser at the authorization endpoint.
+    /// A browser opens the authorization endpoint.
     Authorize,
-    /// A browser's code.
+    /// A client exchanges a browser's code for tokens.
     BrowserCode,
-    /// A refresh token.
+    /// A client exchanges a refresh token for new tokens.
     Refresh,
-    /// Anything else.
+    /// Any other request.
     Other,
 }

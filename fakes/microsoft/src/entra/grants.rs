@@ -1,5 +1,5 @@
-//! What is given out: tokens of the hops, access tokens, refresh tokens, and what each is good for.
-//! A token is only ever recognised, never read back.
+//! Makes the tokens: those of the hops, access tokens and refresh tokens, and keeps the purpose of each.
+//! It recognises a token by its text, and must never read the claims in it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -12,13 +12,13 @@ use super::rules::EntraRuleId;
 use super::state::FakeEntra;
 use crate::graph::{ALL_SCOPES, guid_of};
 
-/// Tokens that are remembered.
+/// How many tokens of each kind are remembered.
 pub(super) const TOKENS_MAX: usize = 100_000;
-/// Life of the tokens between hops, in seconds.
+/// How long the token of a hop is valid, in seconds.
 const HOP_LIFE_S: u64 = 3_599;
 
 impl FakeEntra {
-    /// A token that looks like a JWT and is known by its text.
+    /// A new token that looks like a JWT and is recognised by its text.
     fn token_text(&mut self, claims: &Value) -> String {
         self.minted_total += 1;
         let bits = guid_of(self.seed, &format!("entra/token/{}", self.minted_total));
@@ -33,7 +33,7 @@ impl FakeEntra {
         text
     }
 
-    /// Remembers what must not appear anywhere else.
+    /// Remembers a secret, which must not appear anywhere else.
     pub(super) fn remember(&mut self, secret: String) {
         if self.secrets.len() < TOKENS_MAX {
             self.secrets.push(secret);
@@ -56,12 +56,12 @@ impl FakeEntra {
         }))
     }
 
-    /// A token of a hop that is still good.
+    /// The token of a hop with this text, if it is still valid.
     pub(super) fn live(&self, text: &str, now_ms: i64) -> Option<&Minted> {
         self.minted.get(text).filter(|(_, ends_ms)| *ends_ms > now_ms).map(|(minted, _)| minted)
     }
 
-    /// The claims that a request asks for, without what only says that the client understands challenges.
+    /// The claims that a request asks for. The claim that the client understands challenges is left out.
     pub(super) fn claims_of(&mut self, form: &Form) -> Result<Option<Value>, Refusal> {
         let Some(text) = form.get("claims") else { return Ok(None) };
         let claims: Option<Value> = serde_json::from_str(text).ok().filter(Value::is_object);
@@ -86,7 +86,7 @@ impl FakeEntra {
         Ok(Some(claims))
     }
 
-    /// An access token for Graph, with a refresh token where one is due.
+    /// Gives an access token for Graph, and a refresh token if `with_refresh` is set.
     pub(super) fn access_token(&mut self, claims: Option<Value>, with_refresh: bool, now_ms: i64) -> Given {
         let life_s = self.spec.token_life_s;
         let ends_ms = now_ms.saturating_add(seconds(life_s));

@@ -1,5 +1,6 @@
-//! A fake Microsoft Entra: the token, device code and authorization endpoints of one tenant, as a state machine.
-//! Every rule it goes by is in [`rules`], with its source; a signature is really verified, and nothing is granted by default.
+//! A fake Microsoft Entra: the token, device code and authorization endpoints of one tenant, as a state
+//! machine. It must follow no rule that is not in [`rules`], accept no signature without verifying it, and
+//! grant nothing by default.
 
 mod assertion;
 mod credential;

@@ -1,5 +1,5 @@
-//! Sign-ins with a person: device code, browser with PKCE, and renewing either by refresh token.
-//! The person is the scenario: nothing is approved that it did not approve.
+//! Sign-ins by a person: device code, browser with PKCE, and renewing either by refresh token.
+//! The scenario acts as the person; the fake must never approve anything by itself.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -17,7 +17,7 @@ use crate::graph::guid_of;
 const DEVICE_LIFE_S: u64 = 900;
 const INTERVAL_S: u64 = 5;
 const CODE_LIFE_S: u64 = 600;
-/// Sign-ins that are open at one time.
+/// How many sign-ins can be open at one time.
 const OPEN_MAX: usize = 1_000;
 
 fn refused(rule: EntraRuleId, error: &str, number: u64, message: &str) -> Refusal {
@@ -97,7 +97,7 @@ impl FakeEntra {
         }
     }
 
-    /// What a browser gets: its way back, with a code.
+    /// Redirects a browser to the client's address, with a code.
     pub(super) fn authorize(&mut self, url: &Url, now_ms: i64) -> Result<Given, Refusal> {
         let of = |name: &str| url.query_pairs().find(|(n, _)| n == name).map(|(_, value)| value.into_owned());
         let client_id = of("client_id").unwrap_or_default();

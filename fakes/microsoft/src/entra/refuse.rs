@@ -1,5 +1,5 @@
-//! Refusals: each names the rule that it follows, and becomes an error body of Entra's form.
-//! There is no way to refuse a request without a rule.
+//! Refusals: each names the rule that it follows, and becomes an error body in Entra's form.
+//! A request must never be refused without a rule.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ pub(super) struct Refusal {
     pub(super) rule: EntraRuleId,
     pub(super) status: u16,
     pub(super) error: String,
-    /// The number after `AADSTS`; the device flow's waiting states have theirs too.
+    /// The number after `AADSTS`; the waiting states of the device flow have numbers too.
     pub(super) number: u64,
     pub(super) message: String,
     pub(super) suberror: Option<&'static str>,

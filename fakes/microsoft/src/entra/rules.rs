@@ -1,20 +1,20 @@
-//! Everything that the fake claims about Microsoft Entra, as data: what, from where, and how sure.
-//! A behaviour that is not in this table does not belong into the fake; a test holds the two together.
+//! Each claim of the fake about Microsoft Entra, as data: its text, its source, and how sure it is.
+//! The fake must have no behaviour that is not in this table; a test compares the two.
 
 use crate::graph::Mark;
 
 /// One claim about Entra.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntraRule {
-    /// Its stable name.
+    /// The rule that states the claim.
     pub id: EntraRuleId,
-    /// The name as text.
+    /// The name of the rule as text.
     pub name: &'static str,
-    /// The claim.
+    /// The claim as text.
     pub says: &'static str,
-    /// Where it comes from; documentation pages are named by their path under learn.microsoft.com.
+    /// The source of the claim; documentation pages are named by their path under learn.microsoft.com.
     pub source: &'static str,
-    /// How sure it is.
+    /// How sure the claim is.
     pub mark: Mark,
 }
 
@@ -26,7 +26,7 @@ macro_rules! rules {
             $( #[doc = concat!("`", $name, "`; [`rules`] has what it says.")] $variant, )*
         }
 
-        /// The whole table, in the order of the file.
+        /// All claims, in the order of the file.
         pub fn rules() -> &'static [EntraRule] {
             &[$( EntraRule {
                 id: EntraRuleId::$variant, name: $name, says: $says, source: $source, mark: Mark::$mark,
@@ -144,7 +144,7 @@ rules! {
     ClaimsBlocked "claims-blocked" Doc "entra/identity-platform/reference-error-codes, AADSTS53003"
         "a policy that is not met gives interaction_required";
 
-    // Faults that a scenario orders.
+    // Faults that a scenario asks for.
     FaultStatus "fault-status" Peer "microsoft/entrabot: non-JSON answers and empty 502 of the token endpoint"
         "a status at random, with or without Retry-After, with a page, nothing or JSON as body";
     FaultRefuse "fault-refuse" Doc "entra/identity-platform/reference-error-codes"

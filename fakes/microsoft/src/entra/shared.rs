@@ -1,5 +1,5 @@
-//! One fake Entra that a transport and a scenario hold together, with the Graph that believes its tokens.
-//! It never keeps a lock longer than one call, and never both at once.
+//! One fake Entra that a transport and a scenario share, with the fake Graph that accepts its tokens.
+//! It never keeps a lock longer than one call, and never holds both locks at once.
 
 use jiff::Timestamp;
 
@@ -9,7 +9,7 @@ use crate::http::{HttpFake, listen};
 use crate::shared::Shared;
 use crate::wire::{Answer, Request};
 
-/// A cheap handle on a [`FakeEntra`]: the in-memory skin.
+/// A handle on a [`FakeEntra`] that is cheap to clone: the in-memory skin.
 #[derive(Debug, Clone)]
 pub struct SharedEntra {
     entra: Shared<FakeEntra>,
@@ -17,17 +17,17 @@ pub struct SharedEntra {
 }
 
 impl SharedEntra {
-    /// Shares a fake. Access tokens that it gives are accepted by `graph` until they end.
+    /// Makes the first handle on a fake. `graph` accepts the fake's access tokens until they end.
     pub fn new(entra: FakeEntra, graph: Option<SharedGraph>) -> Self {
         Self { entra: Shared::new(entra), graph }
     }
 
-    /// Does something with the fake. `work` must not use this handle again.
+    /// Runs `work` on the fake. `work` must not use this handle again.
     pub fn with<T>(&self, work: impl FnOnce(&mut FakeEntra) -> T) -> T {
         self.entra.with(work)
     }
 
-    /// Serves one request at an instant.
+    /// Serves one request at the instant `now`, and makes the fake Graph accept any new access token.
     pub fn handle(&self, now: Timestamp, request: &Request) -> Answer {
         let (answer, issued) = self.with(|entra| (entra.handle(now, request), entra.take_issued()));
         if let Some(graph) = &self.graph {
@@ -39,10 +39,10 @@ impl SharedEntra {
     }
 }
 
-/// A fake Entra that listens.
+/// A fake Entra behind HTTP.
 pub type EntraServer = HttpFake<SharedEntra>;
 
-/// Starts a server for a fake and tells the fake where it is.
+/// Starts a server for a fake and tells the fake its origin.
 pub async fn serve(entra: SharedEntra, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> EntraServer {
     let server = listen(entra, clock, SharedEntra::handle).await;
     server.fake.with(|entra| entra.set_base_url(&server.base_url()));

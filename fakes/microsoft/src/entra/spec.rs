@@ -1,5 +1,5 @@
-//! What a scenario writes about signing in. Ids follow from handles, so nothing else needs to be said.
-//! Unknown keys are refused.
+//! The part of a scenario that is about signing in. Ids follow from handles, so a scenario contains no id.
+//! Unknown keys must never be ignored: they are refused.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,21 +13,21 @@ use super::fault::EntraFault;
 pub struct EntraSpec {
     /// How the agent signs in.
     pub auth: AuthKind,
-    /// The key that the agent has.
+    /// The certificate whose key the agent signs with.
     pub agent_key: Credential,
-    /// The certificate that the blueprint has.
+    /// The certificate that is registered for the blueprint.
     pub registered: Credential,
-    /// The blueprint's certificate is over.
+    /// Whether the blueprint's certificate has expired.
     pub certificate_ended: bool,
-    /// How the agent signs.
+    /// How the agent signs assertions.
     pub algorithm: SignatureAlgorithm,
-    /// Life of an access token in seconds.
+    /// How long an access token is valid, in seconds.
     pub token_life_s: u64,
-    /// Life of a refresh token in seconds.
+    /// How long a refresh token is valid, in seconds.
     pub refresh_life_s: u64,
-    /// Nobody has consented to the agent's permissions.
+    /// Whether consent to the agent's permissions is missing.
     pub without_consent: bool,
-    /// A policy refuses every sign-in that is asked for further claims.
+    /// Whether a policy refuses every sign-in that asks for further claims.
     pub policy_blocks_claims: bool,
     /// How long every answer takes, in milliseconds.
     pub latency_ms: u64,
@@ -57,7 +57,7 @@ impl Default for EntraSpec {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AuthKind {
-    /// By a token that is simply accepted; Entra is not asked.
+    /// By a token that Graph accepts without Entra.
     #[default]
     Static,
     /// As an agent user, by the three hops.

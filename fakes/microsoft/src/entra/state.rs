@@ -1,5 +1,5 @@
-//! The state machine: one request in, one answer out, nothing else happens.
-//! It reads no clock, draws nothing but by its seed, and does no I/O.
+//! The state machine of the fake Entra, which takes one request and gives one answer.
+//! It must never read a clock, use randomness other than its seed, or do I/O.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,41 +19,41 @@ use crate::graph::{
     tenant_id,
 };
 
-/// Microsoft's public cloud.
+/// The origin of the login service in Microsoft's public cloud.
 pub const DEFAULT_LOGIN_URL: &str = "https://login.microsoftonline.com";
-/// Calls that are remembered.
+/// How many requests are recorded.
 const CALLS_MAX: usize = 100_000;
 const GATEWAY_PAGE: &str = "<html><body><h1>Our services aren't available right now</h1></body></html>";
 
 /// The ids of the tenant and of everything in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntraIds {
-    /// The tenant.
+    /// The id of the tenant.
     pub tenant_id: String,
     /// The blueprint's application id.
     pub blueprint_id: String,
     /// The agent identity's application id.
     pub agent_id: String,
-    /// The agent user's object id: the agent of the fake Graph.
+    /// The agent user's object id, which is the id of the agent in the fake Graph.
     pub agent_user_id: String,
     /// The agent user's principal name.
     pub agent_user_name: String,
-    /// A public client.
+    /// The application id of a public client.
     pub client_id: String,
 }
 
-/// One request that came. Holds no token and no form.
+/// The record of one request. It holds no token and no form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntraCall {
-    /// When it came, by the world's clock.
+    /// The instant of the request, by the world's clock.
     pub at: Timestamp,
-    /// What it wanted.
+    /// The kind of request.
     pub grant: Grant,
-    /// The status of the answer, also of one that was lost.
+    /// The status of the answer, even if the answer was lost.
     pub status: u16,
-    /// The number of the refusal.
+    /// The number of the refusal, if the request was refused.
     pub number: Option<u64>,
-    /// Whether the caller got it.
+    /// Whether the caller got the answer.
     pub fate: Fate,
 }
 
@@ -82,7 +82,7 @@ pub struct FakeEntra {
 }
 
 impl FakeEntra {
-    /// The tenant that a scenario describes.
+    /// Makes the tenant that a scenario describes.
     pub fn new(spec: &EntraSpec, seed: u64, started_at: Timestamp) -> Self {
         Self {
             seed,
@@ -114,22 +114,22 @@ impl FakeEntra {
         }
     }
 
-    /// The ids of everything.
+    /// The ids of the tenant and of everything in it.
     pub fn ids(&self) -> &EntraIds {
         &self.ids
     }
 
-    /// The origin that it believes to be at, e.g. `http://127.0.0.1:4000`.
+    /// The origin of the fake's endpoints, e.g. `http://127.0.0.1:4000`.
     pub fn base_url(&self) -> &str {
         &self.base_url
     }
 
-    /// Moves it to another origin.
+    /// Gives the fake another origin.
     pub fn set_base_url(&mut self, base_url: &str) {
         base_url.trim_end_matches('/').clone_into(&mut self.base_url);
     }
 
-    /// Adds a fault after those that are there.
+    /// Adds a fault after the existing ones.
     pub fn add_fault(&mut self, fault: EntraFault) -> Result<(), ScriptError> {
         if self.faults.len() >= FAULTS_MAX {
             return Err(ScriptError::TooMany { what: "faults", max: FAULTS_MAX });
@@ -138,22 +138,22 @@ impl FakeEntra {
         Ok(())
     }
 
-    /// Ends all faults.
+    /// Removes all faults.
     pub fn clear_faults(&mut self) {
         self.faults.clear();
     }
 
-    /// Puts another certificate in the place of the registered one.
+    /// Replaces the registered certificate.
     pub fn register(&mut self, certificate: super::Credential) {
         self.spec.registered = certificate;
     }
 
-    /// An administrator consents.
+    /// Records that an administrator consents to the agent's permissions.
     pub fn consent(&mut self) {
         self.spec.without_consent = false;
     }
 
-    /// A person enters a code and says yes or no.
+    /// Acts as a person who enters a code and approves or refuses the sign-in.
     pub fn answer_device(&mut self, user_code: &str, yes: bool) -> Result<(), ScriptError> {
         let device = self.devices.values_mut().find(|device| device.user_code == user_code);
         let Some(device) = device else {
@@ -164,43 +164,43 @@ impl FakeEntra {
         Ok(())
     }
 
-    /// The codes that people could enter now.
+    /// The codes that a person could enter now.
     pub fn user_codes(&self) -> Vec<String> {
         self.devices.values().map(|device| device.user_code.clone()).collect()
     }
 
-    /// A sign-in of the past: its refresh token.
+    /// Makes the refresh token of a sign-in at the start of the world.
     pub fn signed_in_before(&mut self) -> String {
         let now_ms = self.started_ms;
         self.new_refresh_token(now_ms)
     }
 
-    /// An administrator revokes every refresh token.
+    /// Revokes every refresh token, as an administrator can.
     pub fn revoke_refresh_tokens(&mut self) {
         self.refresh_tokens.values_mut().for_each(|token| token.revoked = true);
     }
 
-    /// Every token and code that was given out: none may appear in a file, a line or a text.
+    /// All tokens and codes so far; none of them may appear in a line, a file or a text.
     pub fn secrets(&self) -> &[String] {
         &self.secrets
     }
 
-    /// The requests so far.
+    /// The records of the requests so far.
     pub fn calls(&self) -> &[EntraCall] {
         &self.calls
     }
 
-    /// What a well-behaved client would not have done.
+    /// The actions of clients that a well-behaved client would not have done.
     pub fn violations(&self) -> &[String] {
         &self.violations
     }
 
-    /// The rules that anything went by so far.
+    /// The rules that the fake has followed so far.
     pub fn rules_exercised(&self) -> &BTreeSet<EntraRuleId> {
         &self.exercised
     }
 
-    /// The access tokens since the last time.
+    /// Takes the access tokens that were made since the last call.
     pub(super) fn take_issued(&mut self) -> Vec<Issued> {
         std::mem::take(&mut self.issued)
     }
@@ -213,7 +213,7 @@ impl FakeEntra {
         format!("{}/{}/oauth2/v2.0/{name}", self.base_url, self.ids.tenant_id)
     }
 
-    /// Serves one request at an instant.
+    /// Serves one request at the instant `now`.
     pub fn handle(&mut self, now: Timestamp, request: &Request) -> Answer {
         let now_ms = now.as_millisecond();
         self.calls_total += 1;
@@ -296,7 +296,7 @@ impl FakeEntra {
             Grant::Authorize | Grant::Other => {
                 form.need("grant_type")?;
                 let message = "The app requested an unsupported grant type.";
-                // The grant of October 2025 for hop 3 is one of them.
+                // The grant of October 2025 for hop 3 is one of the unsupported types.
                 if form
                     .get("user_federated_identity_credential")
                     .or(form.get("requested_token_use"))
@@ -336,7 +336,7 @@ impl FakeEntra {
             .collect()
     }
 
-    /// The answer of a fault that answers in the place of the service.
+    /// The answer of a fault that answers instead of the service.
     fn instead(&mut self, action: &EntraFaultAction, now_ms: i64) -> Option<Answer> {
         match action {
             EntraFaultAction::Status { code, retry_after_s, body } => {
