@@ -1,5 +1,5 @@
-//! Who asks: accepted tokens, their life and their scopes. All of them speak for the agent.
-//! It never looks inside a token, which is opaque to everyone but its issuer.
+//! The accepted tokens, until when they are valid, and their scopes. Every token represents the agent.
+//! It must never look inside a token, because only the issuer may read it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::route::Operation;
 use super::rules::RuleId;
 use crate::wire::Request;
 
-/// Delegated scopes that the fake knows.
+/// The delegated scopes that the fake knows.
 pub const ALL_SCOPES: [&str; 12] = [
     "User.Read",
     "Chat.ReadBasic",
@@ -32,15 +32,15 @@ pub const ALL_SCOPES: [&str; 12] = [
     "Application.Read.All",
 ];
 
-/// An accepted token.
+/// A token that the fake accepts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct TokenSpec {
-    /// The token, any text.
+    /// The token, which can be any text.
     pub token: String,
-    /// Its life from the start of the world, in milliseconds; absent means for ever.
+    /// How long it is valid from the start of the world, in milliseconds; absent means for ever.
     pub expires_after_ms: Option<u64>,
-    /// Its scopes; absent means those of the world.
+    /// Its scopes; absent means the scopes of the world.
     pub scopes: Option<Vec<String>>,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Token {
     expires_ms: Option<Ms>,
     scopes: BTreeSet<String>,
     claims: Option<String>,
-    /// The claims that it was asked for with.
+    /// The claims that the client asked for when it got the token.
     has: Option<Value>,
 }
 
@@ -63,7 +63,7 @@ impl Token {
 pub(super) struct Auth {
     tokens: BTreeMap<String, Arc<Token>>,
     scopes: BTreeSet<String>,
-    /// Every token must have these claims.
+    /// The claims that every token must have.
     demanded: Option<Value>,
 }
 
@@ -88,7 +88,7 @@ impl Auth {
             .insert(spec.token.clone(), Arc::new(Token { expires_ms, scopes, claims: None, has: None }));
     }
 
-    /// Accepts a token that the fake Entra has given, until an instant.
+    /// Accepts a token of the fake Entra until `ends_ms`.
     pub(super) fn accept_issued(&mut self, token: &str, ends_ms: Ms, has: Option<Value>) {
         let scopes = self.scopes.clone();
         let token_now = Token { expires_ms: Some(ends_ms), scopes, claims: None, has };
@@ -157,7 +157,7 @@ pub(super) fn insufficient_claims(claims: &str) -> Rejection {
     Rejection::new(RuleId::ClaimsChallenge, 401, message).with_header("www-authenticate", challenge)
 }
 
-/// The scopes of which one is enough for an operation; empty when none is needed.
+/// The scopes for an operation, of which one is enough; empty when the operation needs none.
 pub(super) fn scopes_for(operation: Operation) -> &'static [&'static str] {
     match operation {
         Operation::Me => &["User.Read"],
@@ -182,5 +182,5 @@ pub(super) fn scopes_for(operation: Operation) -> &'static [&'static str] {
     }
 }
 
-/// The scopes that show what was written.
+/// The scopes that let a client read messages.
 pub(super) const READ: &[&str] = &["Chat.Read", "Chat.ReadWrite"];

@@ -1,5 +1,5 @@
-//! One chat as the service stores it: members, and messages in two orders.
-//! Ids of messages are unique in it, and every change moves a message to the front of the order of change.
+//! One chat as the service stores it: members, and messages ordered by creation and by change.
+//! Two messages must never have the same id, and a changed message is always the newest by change.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,9 +13,9 @@ use super::query::Property;
 use super::raw::RawOverride;
 use super::spec::ChatKind;
 
-/// Messages of one chat.
+/// How many messages a chat can have.
 pub(super) const MESSAGES_MAX: usize = 100_000;
-/// Members of one chat.
+/// How many members a chat can have.
 pub(super) const MEMBERS_MAX: usize = 1_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub(super) struct Chat {
     pub(super) updated_ms: Ms,
     pub(super) members: Vec<Member>,
     pub(super) raw: Option<RawOverride>,
-    /// From this instant on, readers see every message.
+    /// The instant from which readers see every message.
     pub(super) all_visible_ms: Ms,
     messages: BTreeMap<Ms, Message>,
     by_change: BTreeSet<(Ms, Ms)>,
@@ -74,7 +74,7 @@ impl Chat {
         }
     }
 
-    /// The first instant from `wanted_ms` on that no message has as its id.
+    /// The first instant from `wanted_ms` on that is not yet the id of a message.
     pub(super) fn free_id(&self, wanted_ms: Ms) -> Ms {
         let mut id = wanted_ms;
         while self.messages.contains_key(&id) {
@@ -92,10 +92,10 @@ impl Chat {
         self.messages.insert(message.id, message);
     }
 
-    /// A message by the scenario's name or by its id.
+    /// The id of a message, found by its handle in the scenario or by its id.
     pub(super) fn resolve(&self, name_or_id: &str) -> Option<Ms> {
         self.names.get(name_or_id).copied().or_else(|| {
-            // `+17` and `017` are numbers but no ids.
+            // `+17` and `017` are numbers but not ids.
             name_or_id
                 .parse()
                 .ok()
@@ -107,18 +107,18 @@ impl Chat {
         self.messages.get(&id)
     }
 
-    /// Every message, visible or not.
+    /// All messages, visible or not.
     pub(super) fn all(&self) -> impl Iterator<Item = &Message> {
         self.messages.values()
     }
 
-    /// A message by its id, if readers can see it.
+    /// The message with this id, if readers can see it.
     pub(super) fn visible(&self, id: &str, now_ms: Ms) -> Option<&Message> {
         let id = id.parse::<Ms>().ok().filter(|number| number.to_string() == id)?;
         self.messages.get(&id).filter(|message| message.is_visible(now_ms))
     }
 
-    /// Changes a message and gives it a new date of change. Returns false when it is not there.
+    /// Changes a message and gives it a new date of change. Returns false when there is no such message.
     pub(super) fn change(&mut self, id: Ms, now_ms: Ms, change: impl FnOnce(&mut Message, Ms)) -> bool {
         let Some(message) = self.messages.get_mut(&id) else { return false };
         self.by_change.remove(&(message.modified_ms, id));
@@ -129,12 +129,12 @@ impl Chat {
         true
     }
 
-    /// The newest message by creation that readers can see.
+    /// The newest message by creation among those that readers can see.
     pub(super) fn newest(&self, now_ms: Ms) -> Option<&Message> {
         self.messages.values().rev().find(|message| message.is_visible(now_ms))
     }
 
-    /// Visible messages, newest first by the property, after the position `(key, id)` of an earlier page.
+    /// The visible messages, newest first by `property`, after the position `(key, id)` of an earlier page.
     pub(super) fn newest_first(
         &self,
         property: Property,
@@ -156,7 +156,7 @@ impl Chat {
     }
 }
 
-/// The id of a chat, in the shape of its kind. `members` are object ids.
+/// The id of a chat, in the form for its kind. `members` are object ids.
 pub(super) fn chat_id(handle: &str, kind: ChatKind, members: &[&str]) -> String {
     let thread = draw::guid(0, &format!("chat/{handle}"));
     match (kind, members) {

@@ -1,5 +1,5 @@
-//! Numbers and ids that follow from names, so that a fake world is the same in every run and on every machine.
-//! It never keeps state: adding a draw in one place cannot shift the draws of another.
+//! Numbers and ids that follow from names, so that a world is the same in every run and on every machine.
+//! It must never keep state, so that a new number in one place does not change the numbers in another.
 
 /// Sixty-four bits that follow from a seed and a name (FNV-1a, then a SplitMix finaliser).
 pub(super) fn bits(seed: u64, name: &str) -> u64 {
@@ -15,7 +15,7 @@ pub(super) fn bits(seed: u64, name: &str) -> u64 {
 
 /// Whether an event of the given probability happens at this draw.
 pub(super) fn happens(seed: u64, name: &str, probability: f64) -> bool {
-    // 53 bits are what a float holds exactly.
+    // A float holds 53 bits exactly.
     #[expect(clippy::cast_precision_loss, reason = "both numbers are at most 2^53")]
     let share = (bits(seed, name) >> 11) as f64 / (1_u64 << 53) as f64;
     share < probability

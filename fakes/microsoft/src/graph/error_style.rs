@@ -1,4 +1,4 @@
-//! How Graph writes an error.
+//! The forms in which Graph writes an error.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorStyle {
-    /// `error.innerError`.
+    /// The body has `error.innerError`.
     #[default]
     Plain,
-    /// An empty `error.code`, `error.innererror` in lower case and another one inside with the real code.
+    /// `error.code` is empty. `error.innererror`, in lower case, holds another one with the real code.
     LowerCaseNested,
 }

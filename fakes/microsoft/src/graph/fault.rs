@@ -1,5 +1,5 @@
-//! Faults as data: which calls, when, how often, and what happens to them.
-//! They break answers, never the state of the world, except by hiding that a request took effect.
+//! Faults as data: which calls they strike, when, how often, and what happens to these calls.
+//! They only break answers; they must never change the state of the world.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,43 +13,44 @@ use super::script_error::ScriptError;
 use super::throttle::RetryAfterForm;
 use crate::wire::{Answer, Fate};
 
-/// Faults of one world.
+/// How many faults a world can have.
 pub(super) const FAULTS_MAX: usize = 1000;
-/// Padding of a huge page.
+/// The largest padding of a page, in bytes.
 pub(super) const HUGE_PAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
 
-/// One fault. Every condition that is given must hold; the instants count from the start of the world.
+/// One fault. It strikes when all given conditions hold; instants count from the start of the world.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FaultSpec {
-    /// Only this verb.
+    /// Strikes only this verb.
     #[serde(default)]
     pub method: Option<String>,
-    /// Only this path, decoded, without the query; `*` stands for anything, e.g. `/v1.0/chats/*/messages`.
+    /// Strikes only this path, decoded and without the query. `*` matches any text, as in
+    /// `/v1.0/chats/*/messages`.
     #[serde(default)]
     pub path: Option<String>,
-    /// Only this operation.
+    /// Strikes only this operation.
     #[serde(default)]
     pub operation: Option<Operation>,
-    /// Only this chat, by handle.
+    /// Strikes only calls on the chat with this handle.
     #[serde(default)]
     pub chat: Option<String>,
-    /// Not before, in milliseconds.
+    /// The instant at which the fault begins, in milliseconds.
     #[serde(default)]
     pub from_ms: Option<u64>,
-    /// No longer from, in milliseconds.
+    /// The instant at which the fault ends, in milliseconds.
     #[serde(default)]
     pub until_ms: Option<u64>,
     /// Lets this many matching calls pass first.
     #[serde(default)]
     pub skip: u32,
-    /// Only this many matching calls after that; absent means all.
+    /// Strikes only this many matching calls after that; absent means all.
     #[serde(default)]
     pub first: Option<u32>,
-    /// Each of those with this probability (0 to 1), by the seed; absent means always.
+    /// Strikes each of those with this probability (0 to 1), by the seed; absent means always.
     #[serde(default)]
     pub probability: Option<f64>,
-    /// What happens.
+    /// What happens to the call.
     #[serde(rename = "do")]
     pub action: FaultAction,
 }
@@ -76,7 +77,7 @@ impl FaultSpec {
         Self { operation: Some(operation), ..Self::always(action) }
     }
 
-    /// The same on the first `n` matching calls only.
+    /// The same fault, but only on the first `n` matching calls.
     #[must_use]
     pub fn first(mut self, n: u32) -> Self {
         self.first = Some(n);
@@ -88,32 +89,32 @@ impl FaultSpec {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum FaultAction {
-    /// Answers an error status instead of doing anything.
+    /// Answers with an error status; the request has no effect.
     Status {
-        /// 400 to 599.
+        /// The status, 400 to 599.
         code: u16,
         /// Seconds of `Retry-After`; absent means no such header.
         #[serde(default)]
         retry_after_s: Option<u32>,
-        /// Its form.
+        /// The form of `Retry-After`.
         #[serde(default)]
         form: RetryAfterForm,
         /// The form of the body.
         #[serde(default)]
         body: ErrorBody,
     },
-    /// Answers 401 with a claims challenge.
+    /// Answers with 401 and a claims challenge.
     ClaimsChallenge {
-        /// The claims, in clear.
+        /// The claims, not encoded.
         claims: String,
     },
-    /// Answers 400 to a chat list with `$orderby`.
+    /// Answers with 400 to a chat list with `$orderby`.
     OrderbyRefused,
-    /// Breaks the connection; nothing took effect.
+    /// Breaks the connection; the request has no effect.
     ResetBeforeApply,
     /// Breaks the connection after the request was served. It took effect unless the service refused it.
     ResetAfterApply,
-    /// Answers this, whatever was asked.
+    /// Answers with a fixed body, whatever the call asked for.
     Body {
         /// The status, 200 to 599.
         status: u16,
@@ -124,45 +125,45 @@ pub enum FaultAction {
     },
     /// Cuts the body.
     TruncatedJson {
-        /// How much is kept, in percent.
+        /// The percentage of the body that is kept.
         keep_percent: u8,
     },
-    /// Leaves half of a character behind each place of a text, as a service does that cuts UTF-16 at a length. The answer
-    /// keeps the form of JSON, but strict readers refuse it.
+    /// Adds half of a character after each occurrence of a text, as a service does that cuts UTF-16 at a
+    /// length. The answer still has the form of JSON, but strict readers refuse it.
     HalfCharacter {
-        /// The text.
+        /// The text after which half of a character is added.
         behind: String,
     },
-    /// Takes the body away.
+    /// Removes the body.
     EmptyBody,
-    /// Says another content type.
+    /// Gives the answer another content type.
     WrongContentType {
-        /// Which.
+        /// The other content type.
         content_type: String,
     },
-    /// Takes fields away, from every item of a list or from the object.
+    /// Removes fields from every item of a list, or from the object.
     MissingFields {
-        /// Their names.
+        /// The names of the fields.
         fields: Vec<String>,
     },
-    /// Takes this much longer.
+    /// Delays the answer.
     Slow {
-        /// Milliseconds.
+        /// The additional time in milliseconds.
         delay_ms: u64,
     },
-    /// Points the next link elsewhere, adding one where there was none.
+    /// Points the next link to another URL, and adds a next link if there was none.
     ForeignNextLink {
-        /// Where to.
+        /// The URL of the next link.
         url: String,
     },
-    /// Adds an annotation of this size.
+    /// Adds a large annotation to the page.
     HugePage {
-        /// Bytes.
+        /// The size of the annotation in bytes.
         bytes: usize,
     },
-    /// Makes the next link lead to this page again.
+    /// Makes the next link lead to the same page.
     DuplicatePage,
-    /// Empties the page and makes the next link lead to it again.
+    /// Removes all items of the page and makes the next link lead to the same page.
     EmptyPage,
 }
 
@@ -170,12 +171,12 @@ pub enum FaultAction {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorBody {
-    /// Graph's own.
+    /// Graph's own error body.
     #[default]
     Envelope,
-    /// A gateway's page.
+    /// An HTML page from a gateway.
     Html,
-    /// None.
+    /// An empty body.
     Empty,
 }
 
@@ -202,7 +203,7 @@ impl FaultAction {
         }
     }
 
-    /// Whether it answers in the place of the service.
+    /// Whether the fault answers instead of the service.
     pub(super) fn preempts(&self) -> bool {
         matches!(
             self,
@@ -274,7 +275,7 @@ fn link(page: &mut Value, url: &str) {
     }
 }
 
-/// A call, as far as faults care.
+/// The properties of a call that the conditions of a fault can name.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen<'a> {
     pub(super) elapsed_ms: Ms,
@@ -312,7 +313,7 @@ impl Fault {
         }
     }
 
-    /// Whether it strikes this call. Counts the call when it matches.
+    /// Whether the fault strikes this call. Counts the call when it matches.
     pub(super) fn strikes(&mut self, seed: u64, index: usize, seen: Seen<'_>) -> bool {
         let spec = &self.spec;
         let matches = spec.method.as_deref().is_none_or(|m| m.eq_ignore_ascii_case(seen.method))
@@ -334,7 +335,7 @@ impl Fault {
     }
 }
 
-/// Whether `text` fits a pattern in which `*` stands for anything.
+/// Whether `text` fits a pattern in which `*` matches any text.
 fn glob(pattern: &str, text: &str) -> bool {
     let Some((head, tail)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut rest) = text.strip_prefix(head) else { return false };

@@ -1,5 +1,5 @@
-//! What messages carry beside their text: images that Teams keeps, and files that a store of files keeps.
-//! It never gives out what no message names.
+//! The images and files of messages: Teams keeps the images, and a file store keeps the files.
+//! It must never give out an image or a file that no message names.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,13 +9,13 @@ use super::reject::Rejection;
 use super::rules::RuleId;
 use super::state::{Call, FakeGraph, Reply};
 
-/// Where the store of files is on this origin; a link there needs no token.
+/// The path of the file store on the fake's origin; a link there needs no token.
 pub(super) const STORE_PATH: &str = "/_files/";
-/// How every PNG begins.
+/// The first bytes of every PNG.
 const PNG_HEAD: &[u8] = b"\x89PNG\r\n\x1a\n";
 
 impl FakeGraph {
-    /// `GET …/hostedContents/{id}/$value`.
+    /// Answers `GET …/hostedContents/{id}/$value` with an image.
     pub(super) fn hosted_content(&self, call: &mut Call<'_>) -> Result<Reply, Rejection> {
         let message = message_of(self.chat_of(call)?, call)?;
         let id = call.route.action.as_deref().unwrap_or_default();
@@ -28,7 +28,7 @@ impl FakeGraph {
         Ok(Reply::Bytes { content_type: "image/png", bytes: [PNG_HEAD, id.as_bytes()].concat() })
     }
 
-    /// `GET /shares/{id}/driveItem/content`.
+    /// Answers `GET /shares/{id}/driveItem/content` with a link to the file store.
     pub(super) fn share_content(&self, call: &mut Call<'_>) -> Result<Reply, Rejection> {
         let share = call.route.action.as_deref().unwrap_or_default();
         if self.shared_file(share).is_none() {
@@ -38,7 +38,7 @@ impl FakeGraph {
         Ok(Reply::Elsewhere(format!("{}{STORE_PATH}{share}", self.base_url)))
     }
 
-    /// What the store of files answers to a link that Graph gave out.
+    /// Answers, as the file store, to a link that Graph gave out.
     pub(super) fn stored_file(&self, call: &mut Call<'_>) -> Result<Reply, Rejection> {
         let share = call.route.action.as_deref().unwrap_or_default();
         call.trace.note(RuleId::StoreWithoutToken);
@@ -52,7 +52,7 @@ impl FakeGraph {
         Ok(Reply::Bytes { content_type: "application/octet-stream", bytes })
     }
 
-    /// The name of a file that some message of the agent's chats names by this share.
+    /// The name of the file with this share, if a message names the file.
     fn shared_file(&self, share: &str) -> Option<String> {
         let url = URL_SAFE_NO_PAD.decode(share.strip_prefix("u!")?).ok()?;
         let url = String::from_utf8(url).ok()?;

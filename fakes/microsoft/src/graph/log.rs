@@ -1,5 +1,5 @@
-//! What the service saw: every call, and what a well-behaved client would not have done.
-//! Never holds a token or a body.
+//! The record of every call, and of calls that a well-behaved client would not have made.
+//! It must never hold a token or a body.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -11,68 +11,68 @@ use super::rules::RuleId;
 use super::throttle::Bucket;
 use crate::wire::Fate;
 
-/// Calls remembered; older ones are forgotten first.
+/// How many calls are remembered; the oldest ones are forgotten first.
 pub const CALLS_KEPT_MAX: usize = 200_000;
-/// Violations remembered; later ones are only counted.
+/// How many violations are remembered; later ones are only counted.
 pub const VIOLATIONS_KEPT_MAX: usize = 10_000;
 
-/// One call.
+/// The record of one call.
 #[derive(Debug, Clone, Serialize)]
 pub struct CallRecord {
-    /// Counts from 1.
+    /// The number of the call, counted from 1.
     pub seq: u64,
-    /// When it came.
+    /// The instant of the call.
     pub at: Timestamp,
     /// The verb.
     pub method: String,
-    /// Path and query as sent.
+    /// Path and query as the caller sent them.
     pub path: String,
-    /// What it wanted.
+    /// The operation that the caller asked for.
     pub operation: Operation,
-    /// The chat's handle, when it named a known one.
+    /// The handle of the chat, if the call named a known chat.
     pub chat: Option<String>,
-    /// The status of the answer, also of one that was lost.
+    /// The status of the answer, even if the answer was lost.
     pub status: u16,
-    /// Our id for it.
+    /// The fake's id for the call.
     pub request_id: String,
-    /// The caller's id for it.
+    /// The caller's id for the call.
     pub client_request_id: Option<String>,
     /// The rules that shaped the answer.
     pub rules: BTreeSet<RuleId>,
-    /// Whether the caller got it.
+    /// Whether the caller got the answer.
     pub fate: Fate,
-    /// How long it took, in milliseconds.
+    /// How long the call took, in milliseconds.
     pub delay_ms: u64,
 }
 
-/// What a well-behaved client does not do.
+/// A kind of call that a well-behaved client does not make.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ViolationKind {
-    /// It came back before it was allowed to: a wait on one chat covers every call on that chat.
+    /// The client called again before it was allowed to. A wait on one chat covers every call on that chat.
     RetriedEarly {
-        /// Where.
+        /// The limit that the client must wait for.
         bucket: Bucket,
-        /// When it would have been allowed to.
+        /// The instant from which the client is allowed to call.
         until: Timestamp,
     },
-    /// It went to another origin, e.g. along a hostile link.
+    /// The client called another origin, e.g. because it followed a hostile link.
     ForeignOrigin {
-        /// Where to.
+        /// The other origin.
         origin: String,
-        /// Whether it took its token there.
+        /// Whether the client sent its token there.
         with_token: bool,
     },
 }
 
-/// A violation with the call that was one.
+/// A violation and its call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Violation {
-    /// When.
+    /// The instant of the call.
     pub at: Timestamp,
     /// The call's number.
     pub call: u64,
-    /// What.
+    /// The kind of violation.
     pub kind: ViolationKind,
 }
 

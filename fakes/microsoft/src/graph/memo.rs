@@ -1,15 +1,15 @@
-//! Lists that are told again, to the byte, while nothing that they show has changed: an idle client asks for hours.
-//! It must never keep what time alone would change.
+//! Keeps the text of lists while their content is unchanged, because an idle client asks for them for hours.
+//! It must never keep a list that changes with time alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 
 use super::rules::RuleId;
 
-/// Answers that are kept; when there are more, all are made anew.
+/// How many answers are kept; when there would be more, all are dropped.
 const ANSWERS_MAX: usize = 64;
 
-/// A part of the world that counts its changes: nobody can change it without being counted.
+/// A part of the world that counts its changes; it can't be changed in any other way.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Counted<T> {
     value: T,
@@ -21,7 +21,7 @@ impl<T> Counted<T> {
         Self { value, changes: 0 }
     }
 
-    /// To change it.
+    /// Counts a change and gives access to the value.
     pub(super) fn change(&mut self) -> &mut T {
         self.changes += 1;
         &mut self.value
@@ -47,7 +47,7 @@ pub(super) struct Told {
     pub(super) rules: BTreeSet<RuleId>,
 }
 
-/// What was told of one state of the world.
+/// The answers in one state of the world.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Memo {
     state: [u64; 2],
@@ -55,7 +55,7 @@ pub(super) struct Memo {
 }
 
 impl Memo {
-    /// What was told in this state for this question.
+    /// The answer that was kept for this request in this state. The answers of another state are dropped.
     pub(super) fn find(&mut self, state: [u64; 2], asked: &str) -> Option<&Told> {
         if self.state != state {
             self.state = state;
@@ -64,7 +64,7 @@ impl Memo {
         self.told.get(asked)
     }
 
-    /// Keeps what was told in the state that was last looked for.
+    /// Keeps an answer for the state of the last call of `find`.
     pub(super) fn keep(&mut self, asked: String, told: Told) {
         if self.told.len() >= ANSWERS_MAX {
             self.told.clear();

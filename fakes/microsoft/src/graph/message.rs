@@ -1,5 +1,5 @@
-//! One message as the service stores it, and how it is shown.
-//! Its dates only ever grow; showing it never changes it.
+//! One message as the service stores it, and its JSON for readers.
+//! Its dates must never become earlier, and showing a message must never change it.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -11,12 +11,12 @@ use super::rules::RuleId;
 use super::spec::Importance;
 use super::trace::Trace;
 
-/// What kind of message.
+/// The kind of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
     Message,
     System(Value),
-    /// A type that no client knows yet.
+    /// A type that is not known to any client.
     New(String),
 }
 
@@ -29,13 +29,13 @@ pub(super) struct Reaction {
 
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Message {
-    /// Its id and its creation, in milliseconds.
+    /// The id, which is also the instant of creation in milliseconds.
     pub(super) id: Ms,
     pub(super) visible_ms: Ms,
     pub(super) modified_ms: Ms,
     pub(super) edited_ms: Option<Ms>,
     pub(super) deleted_ms: Option<Ms>,
-    /// Handle; system events have none.
+    /// The sender's handle; a system event has none.
     pub(super) from: Option<String>,
     pub(super) kind: Kind,
     pub(super) html: bool,
@@ -45,7 +45,7 @@ pub(super) struct Message {
     pub(super) mentions: Vec<Value>,
     pub(super) reactions: Vec<Reaction>,
     pub(super) raw: Option<RawOverride>,
-    /// It appears later than its own dates say.
+    /// Whether the message appears later than its own dates say.
     pub(super) late: bool,
 }
 
@@ -91,7 +91,7 @@ impl Message {
         json!({"contentType": if self.html { "html" } else { "text" }, "content": self.content})
     }
 
-    /// `chatMessage`. `newer_values` is what `Prefer: include-unknown-enum-members` asks for.
+    /// The message as `chatMessage`. `newer_values` is set by `Prefer: include-unknown-enum-members`.
     pub(super) fn shown<'a>(
         &'a self,
         chat_id: &'a str,
@@ -143,7 +143,7 @@ impl Message {
         }
     }
 
-    /// `chatMessageInfo`, the preview in a list of chats.
+    /// The message as `chatMessageInfo`, which is the preview in a list of chats.
     pub(super) fn to_preview_json(&self, people: &Directory, newer_values: bool, trace: &mut Trace) -> Value {
         trace.note(RuleId::PreviewShape);
         let mut payload = json!({
@@ -167,7 +167,7 @@ impl Message {
     }
 }
 
-/// A message as readers are shown it. A scenario can write over any of it.
+/// A message as readers see it. A scenario can overwrite any part of it.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub(super) enum Shown<'a> {
@@ -175,8 +175,8 @@ pub(super) enum Shown<'a> {
     Overridden(Value),
 }
 
-/// The members of a `chatMessage`, in the order of the documentation. Written straight to the answer: pages of them are
-/// most of what the service says.
+/// The members of a `chatMessage`, in the order of the documentation. They are written directly to the
+/// answer, because most of the service's output is pages of messages.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Fields<'a> {

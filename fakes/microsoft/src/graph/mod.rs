@@ -1,5 +1,5 @@
 //! A fake Microsoft Graph for Teams and mail: one deterministic state machine with several skins.
-//! Every rule it goes by is in [`rules`], with its source; it shares no code with the server that it judges.
+//! It must follow no rule that is not in [`rules`], and share no code with the server under test.
 
 mod auth;
 mod chat;

@@ -1,5 +1,5 @@
 //! Instants as milliseconds since 1970 and the forms in which Graph writes them.
-//! Never panics on an instant that the calendar cannot hold: it is clamped.
+//! It must never panic on an instant that the calendar cannot hold; such an instant is clamped.
 
 use jiff::Timestamp;
 use jiff::fmt::rfc2822::DateTimePrinter;
@@ -15,7 +15,7 @@ pub(super) fn timestamp(ms: Ms) -> Timestamp {
     Timestamp::from_millisecond(ms).unwrap_or(if ms < 0 { Timestamp::MIN } else { Timestamp::MAX })
 }
 
-/// A span that a scenario gave, as a signed number that can be added.
+/// A duration of a scenario as a signed number, which can be added to an instant.
 pub(super) fn span(ms: u64) -> Ms {
     Ms::try_from(ms).unwrap_or(Ms::MAX)
 }

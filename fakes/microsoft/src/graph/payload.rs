@@ -1,5 +1,5 @@
-//! From what somebody wrote to the body, attachments and mentions that Graph shows for it.
-//! Hostile text goes through as it is; making it harmless is the reader's business.
+//! Makes the body, attachments and mentions that Graph shows for a message of a scenario.
+//! It must never change hostile text; the reader has to make it harmless.
 
 use std::fmt::Write as _;
 
@@ -13,10 +13,10 @@ use super::script_error::ScriptError;
 use super::spec::{AttachmentSpec, CardKind, ForwardSpec, MentionSpec, MessageSpec, SystemEventSpec};
 use super::trace::Trace;
 
-/// Characters of a quoted message that a quote shows.
+/// How many characters of the quoted message a quote shows.
 const PREVIEW_CHARS_MAX: usize = 100;
 
-/// A body with all that belongs to it.
+/// A body with its attachments and mentions.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Composed {
     pub(super) html: bool,
@@ -25,7 +25,7 @@ pub(super) struct Composed {
     pub(super) mentions: Vec<Value>,
 }
 
-/// Puts a message together. `id` is the message's own, of which ids of attachments are made.
+/// Makes a message. The ids of its attachments are made from its own id, `id`.
 pub(super) fn compose(
     spec: &MessageSpec,
     id: &str,
@@ -85,7 +85,7 @@ pub(super) fn compose(
     Ok(Composed { html: !(plain && spec.text.is_some()), content, attachments, mentions })
 }
 
-/// The tag that stands for an attachment in a body.
+/// The tag in a body that marks the place of an attachment.
 pub(super) fn marker(attachment: &Value) -> String {
     format!(r#"<attachment id="{}"></attachment>"#, escape(attachment["id"].as_str().unwrap_or_default()))
 }
@@ -102,7 +102,7 @@ fn attachment_json(id: &str, content_type: &str, content: Option<&str>) -> Value
     })
 }
 
-/// A quote of a message of the chat, as `replyWithQuote` makes it.
+/// A quote of a message in the chat, as `replyWithQuote` makes it.
 pub(super) fn quote(
     name_or_id: &str,
     chat: &Chat,
@@ -216,7 +216,7 @@ fn attached(
     })
 }
 
-/// The `mentions` array. Markers that the body lacks go to `head`, one for each word of the name.
+/// The `mentions` array. When the body lacks a marker, `head` gets one for each word of the name.
 fn mention(
     spec: &MessageSpec,
     written: &str,
@@ -303,7 +303,7 @@ pub(super) fn event_json(
     Ok(detail)
 }
 
-/// The characters outside of tags: enough for a preview.
+/// The characters outside of tags, which are enough for a preview.
 pub(super) fn text_of(html: &str) -> String {
     let mut text = String::new();
     let mut in_tag = false;

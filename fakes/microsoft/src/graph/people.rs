@@ -1,5 +1,5 @@
-//! People and applications, and how messages and member lists show them.
-//! Ids follow from handles alone, so a scenario's allowlist can be written before the world exists.
+//! People and applications, and their JSON in messages and member lists.
+//! An id must depend on the handle alone: a scenario's allowlist is written before the world exists.
 
 use std::collections::BTreeMap;
 
@@ -11,22 +11,22 @@ use super::script_error::ScriptError;
 use super::spec::{AGENT, ApplicationSpec, HOME_TENANT, IdentityType, PersonSpec};
 use super::trace::Trace;
 
-/// One person with the ids that Graph knows.
+/// One person, with the ids that Graph knows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Person {
     /// The scenario's name for the person.
     pub handle: String,
-    /// Object id in the home tenant.
+    /// The object id in the home tenant.
     pub object_id: String,
-    /// Id of the home tenant.
+    /// The id of the home tenant.
     pub tenant_id: String,
-    /// Name shown, if any.
+    /// The displayed name, if any.
     pub display_name: Option<String>,
-    /// Address in member lists, if shown.
+    /// The address in member lists, if it is shown.
     pub mail: Option<String>,
-    /// Kind of account.
+    /// The kind of account.
     pub identity: IdentityType,
-    /// Whether the home tenant is another than the agent's.
+    /// Whether the home tenant is not the agent's.
     pub foreign: bool,
     pub(super) tenant_in_messages: bool,
 }
@@ -34,25 +34,25 @@ pub struct Person {
 /// One bot or webhook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Application {
-    /// The scenario's name for it.
+    /// The scenario's name for the application.
     pub handle: String,
-    /// Its id.
+    /// The id of the application.
     pub id: String,
-    /// Name shown.
+    /// The displayed name.
     pub display_name: String,
 }
 
-/// The object id of the person of that handle, in every world.
+/// The object id of the person with this handle; it is the same in every world.
 pub fn object_id(handle: &str) -> String {
     draw::guid(0, &format!("person/{handle}"))
 }
 
-/// The id of the tenant of that handle, in every world.
+/// The id of the tenant with this handle; it is the same in every world.
 pub fn tenant_id(handle: &str) -> String {
     draw::guid(0, &format!("tenant/{handle}"))
 }
 
-/// The id of the application of that handle, in every world.
+/// The id of the application with this handle; it is the same in every world.
 pub fn application_id(handle: &str) -> String {
     draw::guid(0, &format!("application/{handle}"))
 }
@@ -64,7 +64,7 @@ pub(super) struct Directory {
     pub(super) applications: BTreeMap<String, Application>,
 }
 
-/// Who a handle stands for.
+/// The person or application with a handle.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Who<'a> {
     Person(&'a Person),
@@ -141,7 +141,7 @@ impl Directory {
         &self.home_tenant_id
     }
 
-    /// `from` of a message.
+    /// The `from` of a message.
     pub(super) fn sender_json(&self, handle: Option<&str>, trace: &mut Trace) -> Value {
         let Some(who) = handle.and_then(|handle| self.find(handle).ok()) else { return Value::Null };
         match who {
@@ -167,7 +167,7 @@ impl Directory {
         }
     }
 
-    /// A member of a chat.
+    /// The JSON of a member of a chat.
     pub(super) fn member_json(&self, handle: &str, membership_id: &str, trace: &mut Trace) -> Option<Value> {
         let person = self.people.get(handle)?;
         if person.foreign && person.mail.is_none() {
@@ -190,7 +190,7 @@ impl Directory {
     }
 }
 
-/// `teamworkUserIdentity`.
+/// A person as `teamworkUserIdentity`.
 pub(super) fn user_json(person: &Person) -> Value {
     let mut user = json!({
         "@odata.type": "#microsoft.graph.teamworkUserIdentity",
