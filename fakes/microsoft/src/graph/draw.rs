@@ -13,7 +13,7 @@ pub(super) fn bits(seed: u64, name: &str) -> u64 {
     z ^ (z >> 31)
 }
 
-/// Whether an event of the given probability happens at this draw.
+/// Whether an event of the given probability happens, by the seed and the name.
 pub(super) fn happens(seed: u64, name: &str, probability: f64) -> bool {
     // A float holds 53 bits exactly.
     #[expect(clippy::cast_precision_loss, reason = "both numbers are at most 2^53")]

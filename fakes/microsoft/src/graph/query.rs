@@ -1,5 +1,5 @@
 //! The OData options of a request: page size, filters, page tokens.
-//! Never panics on what a client sends; a reason comes back instead.
+//! It must never panic on the text of a client; it returns the reason of an error instead.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,9 +9,9 @@ use url::Url;
 use super::draw;
 use super::moment::Ms;
 
-/// The largest page.
+/// The largest page, in items.
 pub(super) const PAGE_MAX: usize = 50;
-/// The page when nothing is asked.
+/// The size of a page when the client does not ask for one.
 pub(super) const PAGE_DEFAULT: usize = 20;
 
 #[derive(Debug, Clone)]
@@ -28,7 +28,7 @@ impl Query {
         self.pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
     }
 
-    /// The first OData option that is not among the known ones.
+    /// The first OData option that is not in `known`.
     pub(super) fn stranger(&self, known: &[&str]) -> Option<&str> {
         self.pairs
             .iter()
@@ -36,7 +36,7 @@ impl Query {
             .find(|key| key.starts_with('$') && !known.contains(key))
     }
 
-    /// `$top`, or the default; an error when it is not 1 to 50.
+    /// The value of `$top`, if it is given; an error when it is not 1 to 50.
     pub(super) fn top(&self) -> Result<Option<usize>, String> {
         let Some(text) = self.option("$top") else { return Ok(None) };
         match text.parse::<usize>() {
@@ -65,7 +65,7 @@ impl Property {
     }
 }
 
-/// A window of time, both ends open.
+/// A span of time, without the instants at its two ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Window {
     pub(super) property: Property,
@@ -117,13 +117,13 @@ pub(super) fn id_list(text: &str) -> Option<Vec<String>> {
         .collect()
 }
 
-/// Where a page ended and what was asked at first.
+/// The end of a page, and the options of the request for the first page.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PageToken {
-    /// The collection, so that a token fits nowhere else.
+    /// The collection; a token is valid for no other one.
     pub(super) of: String,
     pub(super) top: usize,
-    /// Sort key and id of the last item; the first page comes after nothing.
+    /// The sort key and id of the page's last item; none before the first page.
     pub(super) after: Option<(i64, String)>,
     pub(super) ordered: bool,
     pub(super) property: Option<Property>,

@@ -1,4 +1,4 @@
-//! Changes to a payload that the documentation does not promise.
+//! Changes to a payload, with which a scenario goes beyond the documentation.
 
 use std::collections::BTreeMap;
 
@@ -6,28 +6,28 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Changes to a payload after it was made: what the documentation does not promise, a back end may do.
+/// Changes to a finished payload, because a service can send payloads that are not in its documentation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct RawOverride {
-    /// Values by JSON pointer, e.g. `/from/user/displayName`.
+    /// The new values by JSON pointer, e.g. `/from/user/displayName`.
     pub set: BTreeMap<String, Value>,
-    /// JSON pointers of what is taken away.
+    /// The JSON pointers of the values that are removed.
     pub remove: Vec<String>,
 }
 
 impl RawOverride {
-    /// Sets one value.
+    /// An override that sets one value.
     pub fn setting(pointer: &str, value: Value) -> Self {
         Self { set: BTreeMap::from([(pointer.to_owned(), value)]), remove: Vec::new() }
     }
 
-    /// Takes one value away.
+    /// An override that removes one value.
     pub fn removing(pointer: &str) -> Self {
         Self { set: BTreeMap::new(), remove: vec![pointer.to_owned()] }
     }
 
-    /// The first pointer that is none, if any.
+    /// The first text that is not a JSON pointer, if any.
     pub(super) fn broken_pointer(&self) -> Option<&str> {
         self.set.keys().chain(&self.remove).map(String::as_str).find(|pointer| !pointer.starts_with('/'))
     }
@@ -46,7 +46,7 @@ impl RawOverride {
     }
 }
 
-/// The object that a pointer's last step is a key of.
+/// The object that holds the value at `pointer`, and the value's key.
 fn slot<'a>(
     payload: &'a mut Value,
     pointer: &str,

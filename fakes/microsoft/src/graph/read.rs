@@ -1,5 +1,5 @@
-//! What `GET` shows: the agent itself, its chats, their members and messages.
-//! It never changes the world; a page is cut by position, so a list may change between two pages.
+//! The answers to `GET`: the agent itself, its chats, their members and messages.
+//! It must never change the world. A page begins at a position, so a list may change between two pages.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use super::spec::{AGENT, ChatKind};
 use super::state::{Call, FakeGraph, Reply};
 use super::trace::Trace;
 
-/// Members that a chat shows when they are expanded.
+/// How many members a chat shows when they are expanded.
 const MEMBERS_EXPANDED_MAX: usize = 25;
 const ORDER_BY_PREVIEW: &str = "lastMessagePreview/createdDateTime desc";
 
@@ -53,7 +53,7 @@ impl FakeGraph {
             .ok_or_else(|| Rejection::new(RuleId::NotAMember, 404, "no such chat, or not a member of it"))
     }
 
-    /// Makes a list, or tells it again where it would be the same.
+    /// Makes a list, or repeats the earlier answer if the list would be the same.
     pub(super) fn told_again(
         &mut self,
         call: &mut Call<'_>,
@@ -112,7 +112,7 @@ impl FakeGraph {
         Ok(self.page("chats", &items, last.filter(|_| more), plan, call))
     }
 
-    /// What is asked of a list of chats, by options or by the token of an earlier page.
+    /// The options of a request for a list of chats, from its URL or from the token of an earlier page.
     fn chats_plan(&self, call: &mut Call<'_>) -> Result<PageToken, Rejection> {
         if let Some(plan) = self.next_page("chats", call)? {
             return Ok(plan);
@@ -328,7 +328,7 @@ impl FakeGraph {
         Ok(Reply::Json(200, payload))
     }
 
-    /// The plan in a page token, if the request has one.
+    /// The options in the page token, if the request has one.
     fn next_page(&self, of: &str, call: &Call<'_>) -> Result<Option<PageToken>, Rejection> {
         let Some(text) = call.query.option("$skiptoken") else { return Ok(None) };
         match PageToken::open(text, self.seed).filter(|token| token.of == of) {
@@ -371,7 +371,7 @@ pub(super) struct Page<'a, T> {
     value: &'a [T],
 }
 
-/// Which of members and preview are expanded.
+/// Whether the members are expanded, and whether the preview is.
 fn expansions(call: &Call<'_>) -> Result<(bool, bool), Rejection> {
     let (mut members, mut preview) = (false, false);
     for name in call.query.option("$expand").into_iter().flat_map(|list| list.split(',')) {
@@ -387,14 +387,14 @@ fn expansions(call: &Call<'_>) -> Result<(bool, bool), Rejection> {
     Ok((members, preview))
 }
 
-/// The message that a request names, if it is there for readers.
+/// The message that a request names, if readers can see it.
 pub(super) fn message_of<'a>(chat: &'a Chat, call: &Call<'_>) -> Result<&'a Message, Rejection> {
     let id = call.route.message.as_deref().unwrap_or_default();
     chat.visible(id, call.now_ms)
         .ok_or_else(|| Rejection::new(RuleId::MessageGone, 404, format!("no message '{id}' in the chat")))
 }
 
-/// The size of a page, with the rule to refuse it by and the rule that names the default.
+/// The size of a page. `refusal` is the rule for a wrong size, and `default` the rule for a missing one.
 fn top(call: &mut Call<'_>, refusal: RuleId, default: RuleId) -> Result<usize, Rejection> {
     match call.query.top() {
         Ok(Some(top)) => Ok(top),

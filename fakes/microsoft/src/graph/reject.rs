@@ -1,5 +1,5 @@
-//! Rejections: each names the rule that it follows, and becomes an error body of Graph's form.
-//! There is no way to refuse a request without a rule.
+//! Rejections: each names the rule that it follows, and becomes an error body in Graph's form.
+//! A request must never be refused without a rule.
 
 use serde_json::{Value, json};
 
@@ -63,7 +63,7 @@ fn code(status: u16) -> &'static str {
     }
 }
 
-/// The ids under which a request is known.
+/// The ids of a request: the service's and the caller's.
 #[derive(Debug, Clone)]
 pub(super) struct Ids {
     pub(super) request: String,

@@ -1,12 +1,12 @@
-//! From a URL and a verb to an operation. Total on hostile URLs: what is not known is `Unknown`.
-//! It never looks at the state of the world.
+//! Finds the operation for a URL and a verb; an unknown or hostile URL gets `Unknown`.
+//! It must never look at the state of the world.
 
 use percent_encoding::percent_decode_str;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-/// What a request wants.
+/// The operation that a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
@@ -38,7 +38,7 @@ pub enum Operation {
     HostedContent,
     /// `GET /shares/{id}/driveItem/content`.
     ShareContent,
-    /// `GET` at the store of files, without a token.
+    /// `GET` at the file store, without a token.
     StoredFile,
     /// `GET …/chats/{id}/members`.
     ListMembers,
@@ -66,11 +66,11 @@ pub enum Operation {
     ReplyMail,
     /// `POST …/messages/{id}/send`.
     SendDraft,
-    /// Anything else.
+    /// Any other request.
     Unknown,
 }
 
-/// Whose chats a path names.
+/// The owner of the chats that a path names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Owner {
     Nobody,
@@ -78,23 +78,23 @@ pub(super) enum Owner {
     User(String),
 }
 
-/// A path, taken apart.
+/// The parts of a path.
 #[derive(Debug, Clone)]
 pub(super) struct Route {
     pub(super) operation: Operation,
     pub(super) owner: Owner,
     pub(super) chat: Option<String>,
     pub(super) message: Option<String>,
-    /// The last step, which tells setting a reaction from taking it away.
+    /// The last step of the path, which tells whether a reaction is set or removed.
     pub(super) action: Option<String>,
-    /// The service principal that a path names.
+    /// The service principal that the path names.
     pub(super) principal: Option<String>,
-    /// The path exists and takes other verbs.
+    /// Whether the path exists but only takes other verbs.
     pub(super) wrong_method: bool,
 }
 
 impl Operation {
-    /// Whether it is one of the mailbox.
+    /// Whether the operation is on the mailbox.
     pub(super) fn is_of_mail(self) -> bool {
         matches!(
             self,
@@ -124,7 +124,7 @@ impl Route {
     }
 }
 
-/// Takes a request apart.
+/// Finds the operation and the parts of the path.
 pub(super) fn route(method: &str, url: &Url) -> Route {
     let steps: Vec<String> = url
         .path_segments()
@@ -200,7 +200,7 @@ pub(super) fn route(method: &str, url: &Url) -> Route {
     }
 }
 
-/// The verbs of a path of the mailbox.
+/// The verbs that a path of the mailbox takes.
 fn mail_verbs(route: &mut Route, rest: &[&str]) -> Option<&'static [(&'static str, Operation)]> {
     match rest {
         ["mailFolders", folder, "messages", "delta"] => {

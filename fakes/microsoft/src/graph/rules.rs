@@ -1,5 +1,5 @@
-//! Everything that the fake claims about Microsoft Graph, as data: what, from where, and how sure.
-//! A behaviour that is not in this table does not belong into the fake; a test holds the two together.
+//! Each claim of the fake about Microsoft Graph, as data: its text, its source, and how sure it is.
+//! The fake must have no behaviour that is not in this table; a test compares the two.
 
 use serde::{Serialize, Serializer};
 
@@ -9,26 +9,26 @@ use serde::{Serialize, Serializer};
 pub enum Mark {
     /// The vendor's documentation says so.
     Doc,
-    /// Another project saw it happen.
+    /// Another project observed it.
     Peer,
-    /// Nobody said so; the first live run must check it.
+    /// There is no source; the first run against the real service must check it.
     Guess,
 }
 
 /// One claim about Graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Rule {
-    /// Its stable name.
+    /// The rule that states the claim.
     pub id: RuleId,
-    /// The claim.
+    /// The claim as text.
     pub says: &'static str,
-    /// Where it comes from; documentation pages are named by their path under learn.microsoft.com.
+    /// The source of the claim; documentation pages are named by their path under learn.microsoft.com.
     pub source: &'static str,
-    /// How sure it is.
+    /// How sure the claim is.
     pub mark: Mark,
 }
 
-/// The whole table, in the order of the file.
+/// All claims, in the order of the file.
 pub fn rules() -> &'static [Rule] {
     TABLE
 }
@@ -42,7 +42,7 @@ macro_rules! rules {
         }
 
         impl RuleId {
-            /// The stable name, as it is in logs.
+            /// The name in logs, which never changes.
             pub fn as_str(self) -> &'static str {
                 match self { $( Self::$variant => $id, )* }
             }
@@ -79,7 +79,7 @@ rules! {
     MalformedBody "malformed-body" Doc "graph/errors"
         "a body that is not the JSON asked for answers 400";
 
-    // Who asks.
+    // Tokens and scopes.
     TokenMissing "token-missing" Doc "graph/errors"
         "no bearer token answers 401 with WWW-Authenticate";
     TokenWrong "token-wrong" Doc "graph/errors"
@@ -373,7 +373,7 @@ rules! {
     RetriedEarly "retried-early" Peer "dotnet/dev-proxy, Retry-After enforcement"
         "a retry before Retry-After has passed is throttled again and recorded as a violation";
 
-    // Faults that a scenario orders.
+    // Faults that a scenario asks for.
     FaultStatus "fault-status" Peer "dotnet/dev-proxy chaos set: 429, 500, 502, 503, 504, 507"
         "a status at random, with or without Retry-After";
     FaultHtml "fault-html" Peer "seen by clients of Graph behind its gateways"
@@ -407,7 +407,7 @@ rules! {
     FaultBody "fault-body" Guess "anything can be on the other side"
         "a body that was written by the scenario";
 
-    // What a scenario writes over a payload.
+    // Payloads that a scenario overwrites.
     RawOverride "raw-override" Doc "graph/api/chat-list-messages has a malformed timestamp in its sample"
         "payloads differ from their description: fields missing, null, of new values, dates malformed";
 }

@@ -1,5 +1,5 @@
-//! What a scenario does to the world: people write, edit, delete, react, come and go; tokens end; faults begin.
-//! It never serves a request, and it says which name was wrong instead of guessing.
+//! A scenario's changes to the world: people write, edit, delete, react, join and leave; tokens end; faults
+//! begin. It must never serve a request; it reports a wrong name and does not guess.
 
 use std::collections::BTreeSet;
 
@@ -27,12 +27,12 @@ use super::throttle::ThrottleSpec;
 use super::trace::Trace;
 use super::write::{react, stored};
 
-/// Chats of one world.
+/// How many chats a world can have.
 const CHATS_MAX: usize = 10_000;
 
-/// Setting up.
+/// The setup of the world.
 impl FakeGraph {
-    /// The world that a scenario describes.
+    /// Makes the world that a scenario describes.
     pub fn from_world(world: &WorldSpec, seed: u64, started_at: Timestamp) -> Result<Self, ScriptError> {
         let mut graph = Self::with_agent(&world.agent, seed, started_at);
         graph.latency_ms = world.latency_ms;
@@ -64,7 +64,7 @@ impl FakeGraph {
         Ok(graph)
     }
 
-    /// The origin that absolute links name, without a path, e.g. `http://127.0.0.1:4000`.
+    /// Sets the origin in absolute links, without a path, e.g. `http://127.0.0.1:4000`.
     pub fn set_base_url(&mut self, base_url: &str) -> Result<(), ScriptError> {
         let base_url = base_url.trim_end_matches('/');
         let url = Url::parse(base_url).ok().filter(|url| url.has_host() && url.path() == "/");
@@ -77,7 +77,7 @@ impl FakeGraph {
         Ok(())
     }
 
-    /// The origin that absolute links name.
+    /// The origin in absolute links.
     pub fn base_url(&self) -> &str {
         &self.base_url
     }
@@ -139,7 +139,7 @@ impl FakeGraph {
         Ok(id)
     }
 
-    /// Accepts a token; the life in `spec` counts from the start of the world.
+    /// Accepts a token. Its expiry in `spec` counts from the start of the world.
     pub fn accept_token(&mut self, spec: &TokenSpec) {
         self.auth.accept(spec, self.started_ms);
     }
@@ -149,52 +149,52 @@ impl FakeGraph {
         self.accept_token(&TokenSpec { token: token.to_owned(), ..TokenSpec::default() });
     }
 
-    /// Forgets a token: from now on it was never issued.
+    /// Forgets a token, as if it had never been issued.
     pub fn revoke_token(&mut self, token: &str) {
         self.auth.revoke(token);
     }
 
-    /// Answers a token with a claims challenge from now on. `claims` is in clear.
+    /// Answers a token with a claims challenge from now on. `claims` is not encoded.
     pub fn challenge_token(&mut self, token: &str, claims: &str) {
         self.auth.challenge(token, claims);
     }
 
-    /// Accepts a token that the fake Entra has given, until an instant in milliseconds since 1970, with its claims.
+    /// Accepts a token of the fake Entra, with its claims, until `ends_ms` in milliseconds since 1970.
     pub(crate) fn accept_issued(&mut self, token: &str, ends_ms: i64, claims: Option<Value>) {
         self.auth.accept_issued(token, ends_ms, claims);
     }
 
-    /// From now on answers every token that was not asked for with these claims with a claims challenge.
+    /// From now on, answers a token with a claims challenge unless the client asked for it with these claims.
     pub fn demand_claims(&mut self, claims: Option<Value>) {
         self.auth.demand(claims);
     }
 
-    /// Ends every token that was accepted so far, as when an administrator revokes sessions.
+    /// Forgets every token that was accepted so far, as when an administrator revokes sessions.
     pub fn revoke_all_tokens(&mut self) {
         self.auth.revoke_all();
     }
 
-    /// The scopes that all tokens have from now on.
+    /// Sets the scopes that all tokens have from now on.
     pub fn set_scopes(&mut self, scopes: &[&str]) {
         self.auth.set_scopes(scopes.iter().copied());
     }
 
-    /// The limits from now on.
+    /// Sets the request limits from now on.
     pub fn set_throttle(&mut self, spec: ThrottleSpec) {
         self.throttle.spec = spec;
     }
 
-    /// The form of errors from now on.
+    /// Sets the form of errors from now on.
     pub fn set_error_style(&mut self, style: ErrorStyle) {
         self.error_style = style;
     }
 
-    /// How far the service's clock is ahead from now on, in milliseconds.
+    /// Sets how far the service's clock is ahead from now on, in milliseconds.
     pub fn set_date_skew_ms(&mut self, skew_ms: i64) {
         self.date_skew_ms = skew_ms;
     }
 
-    /// Adds a fault after those that are there.
+    /// Adds a fault after the existing ones.
     pub fn add_fault(&mut self, spec: FaultSpec) -> Result<(), ScriptError> {
         if let Some(chat) = &spec.chat {
             self.chat(chat)?;
@@ -206,15 +206,15 @@ impl FakeGraph {
         Ok(())
     }
 
-    /// Ends all faults.
+    /// Removes all faults.
     pub fn clear_faults(&mut self) {
         self.faults.clear();
     }
 }
 
-/// What people do.
+/// The actions of people.
 impl FakeGraph {
-    /// Writes a message as a person, application or the agent, and returns its id.
+    /// Writes a message as a person, an application or the agent, and returns the id of the message.
     pub fn post(
         &mut self,
         now: Timestamp,
@@ -266,7 +266,7 @@ impl FakeGraph {
         self.change(now, chat, message, Message::delete)
     }
 
-    /// Sets a reaction of a person, or takes it away.
+    /// Sets or removes a reaction of a person.
     pub fn react(
         &mut self,
         now: Timestamp,
@@ -296,7 +296,7 @@ impl FakeGraph {
         Ok(())
     }
 
-    /// Gives a chat a new topic, which shows as a system event.
+    /// Gives a chat a new topic; this shows as a system event.
     pub fn rename(&mut self, now: Timestamp, chat: &str, by: &str, topic: &str) -> Result<(), ScriptError> {
         self.people.find(by)?;
         let in_chat = self.chat_mut_by_handle(chat)?;
@@ -306,12 +306,12 @@ impl FakeGraph {
         self.post(now, chat, by, &MessageSpec::event(event)).map(|_| ())
     }
 
-    /// Adds somebody, the agent too, which shows as a system event.
+    /// Adds a member, which can be the agent; this shows as a system event.
     pub fn add_member(&mut self, now: Timestamp, chat: &str, by: &str, who: &str) -> Result<(), ScriptError> {
         self.member_event(now, chat, by, who, SystemEventSpec::MembersAdded)
     }
 
-    /// Removes somebody, the agent too, which shows as a system event.
+    /// Removes a member, which can be the agent; this shows as a system event.
     pub fn remove_member(
         &mut self,
         now: Timestamp,
@@ -347,7 +347,7 @@ impl FakeGraph {
     }
 }
 
-/// Looking.
+/// Access to the world, which changes nothing.
 impl FakeGraph {
     /// The agent's ids and names.
     pub fn agent(&self) -> &Person {
@@ -370,17 +370,17 @@ impl FakeGraph {
         self.people.applications.get(handle)
     }
 
-    /// A chat's id by its handle.
+    /// The id of the chat with this handle.
     pub fn chat_id(&self, handle: &str) -> Result<&str, ScriptError> {
         self.chat(handle).map(|chat| chat.id.as_str())
     }
 
-    /// A chat's handle by its id.
+    /// The handle of the chat with this id.
     pub fn chat_handle(&self, id: &str) -> Option<&str> {
         self.chat_handles.get(id).map(String::as_str)
     }
 
-    /// The id of a message that was given a handle.
+    /// The id of a message, named by handle or id.
     pub fn message_id(&self, chat: &str, message: &str) -> Result<String, ScriptError> {
         let unknown = ScriptError::UnknownMessage { chat: chat.to_owned(), name: message.to_owned() };
         self.chat(chat)?.resolve(message).map(|id| id.to_string()).ok_or(unknown)
@@ -394,7 +394,7 @@ impl FakeGraph {
         Ok(json!(message.shown(&chat.id, &self.people, true, &mut Trace::default())))
     }
 
-    /// What the agent sent, oldest first, including what it believes lost.
+    /// The messages that the agent sent, oldest first. They include messages whose answer was lost.
     pub fn messages_sent_by_agent(&self) -> &[SentMessage] {
         &self.sent
     }
@@ -404,22 +404,22 @@ impl FakeGraph {
         self.log.calls.iter()
     }
 
-    /// How many calls there were.
+    /// How many calls there were, including those that are forgotten.
     pub fn calls_total(&self) -> u64 {
         self.log.total
     }
 
-    /// What a well-behaved client would not have done.
+    /// The calls that a well-behaved client would not have made.
     pub fn violations(&self) -> &[Violation] {
         &self.log.violations
     }
 
-    /// How many violations there were, those not kept included.
+    /// How many violations there were, including those that were only counted.
     pub fn violations_total(&self) -> u64 {
         self.log.violations_total
     }
 
-    /// The rules that anything went by so far.
+    /// The rules that the fake has followed so far.
     pub fn rules_exercised(&self) -> &BTreeSet<RuleId> {
         &self.exercised.rules
     }

@@ -1,4 +1,4 @@
-//! What a scenario asked of the world that it can't have.
+//! The errors in the steps of a scenario.
 
 /// A step of a scenario that cannot be done.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -6,17 +6,17 @@ pub enum ScriptError {
     /// No person or application has that handle.
     #[error("no person or application `{name}` in this world; there are {known}")]
     UnknownPerson {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
-        /// What there is, comma separated.
+        /// The existing names, comma separated.
         known: String,
     },
     /// No chat has that handle.
     #[error("no chat `{name}` in this world; there are {known}")]
     UnknownChat {
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
-        /// What there is, comma separated.
+        /// The existing names, comma separated.
         known: String,
     },
     /// No message of the chat has that handle or id.
@@ -24,7 +24,7 @@ pub enum ScriptError {
     UnknownMessage {
         /// The chat's handle.
         chat: String,
-        /// What was asked for.
+        /// The name that was asked for.
         name: String,
     },
     /// A value makes no sense.
@@ -32,15 +32,15 @@ pub enum ScriptError {
     Invalid {
         /// The field.
         field: &'static str,
-        /// Why, and what would do.
+        /// The reason, and which value would be right.
         reason: String,
     },
-    /// A bound of the fake.
+    /// The scenario exceeds a limit of the fake.
     #[error("more than {max} {what}; use fewer")]
     TooMany {
-        /// What there is too much of.
+        /// The things of which there are too many.
         what: &'static str,
-        /// The bound.
+        /// The limit.
         max: usize,
     },
 }

@@ -1,4 +1,4 @@
-//! What the agent sent to a chat.
+//! The messages that the agent sent to a chat.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::Serialize;
 /// A message that the agent sent, as it was when it was sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SentMessage {
-    /// When.
+    /// The instant at which it was sent.
     pub at: Timestamp,
     /// The chat's handle.
     pub chat: String,
@@ -16,11 +16,11 @@ pub struct SentMessage {
     pub message_id: String,
     /// `html` or `text`.
     pub content_type: String,
-    /// The body, markers and all.
+    /// The body, including its markers.
     pub content: String,
-    /// Ids of the messages that it quotes.
+    /// The ids of the messages that it quotes.
     pub quotes: Vec<String>,
-    /// Ids of whom it mentions.
+    /// The ids of the people and applications that it mentions.
     pub mentions: Vec<String>,
     /// The number of the call that sent it.
     pub call: u64,

@@ -1,4 +1,4 @@
-//! One fake Graph that a transport and a scenario hold together, in memory or behind HTTP.
+//! One fake Graph that a transport and a scenario share, in memory or behind HTTP.
 //! It never keeps the lock longer than one call.
 
 use jiff::Timestamp;
@@ -9,20 +9,20 @@ use crate::http::{HttpFake, WiremockSkin, listen, skin};
 use crate::shared::Shared;
 use crate::wire::{Answer, Request};
 
-/// A handle on a [`FakeGraph`].
+/// A handle on a [`FakeGraph`] that is cheap to clone.
 pub type SharedGraph = Shared<FakeGraph>;
 
 impl SharedGraph {
-    /// Serves one request at an instant.
+    /// Serves one request at the instant `now`.
     pub fn handle(&self, now: Timestamp, request: &Request) -> Answer {
         self.with(|graph| graph.handle(now, request))
     }
 }
 
-/// A fake Graph that listens.
+/// A fake Graph behind HTTP.
 pub type GraphServer = HttpFake<SharedGraph>;
 
-/// A catch-all responder. `clock` tells the time of the world, usually the machine's.
+/// A responder for every request. `clock` gives the time of the world, which is usually the machine's.
 pub fn wiremock_skin(
     graph: SharedGraph,
     clock: impl Fn() -> Timestamp + Send + Sync + 'static,
@@ -30,7 +30,7 @@ pub fn wiremock_skin(
     skin(move |request: &Request| graph.handle(clock(), request))
 }
 
-/// Starts a server for a fake and makes the fake's links name it.
+/// Starts a server for a fake and puts its origin into the fake's links.
 pub async fn serve(
     graph: SharedGraph,
     clock: impl Fn() -> Timestamp + Send + Sync + 'static,

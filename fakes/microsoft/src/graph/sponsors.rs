@@ -1,5 +1,5 @@
-//! The sponsors of the agent identity: the people in the directory who answer for the agent.
-//! Only ids are shown, as in the service; whoever wants more must ask for each person.
+//! The sponsors of the agent identity: the people in the directory who are responsible for the agent.
+//! As in the service, a list must show only ids; a client has to ask for each person to get more.
 
 use serde_json::{Value, json};
 
@@ -9,13 +9,13 @@ use super::rules::RuleId;
 use super::script_error::ScriptError;
 use super::state::{Call, FakeGraph, Reply};
 
-/// The object id of the agent identity, in every world.
+/// The object id of the agent identity; it is the same in every world.
 pub fn agent_identity_id() -> String {
     draw::guid(0, "agent-identity")
 }
 
 impl FakeGraph {
-    /// Who the sponsors are from now on, by handle.
+    /// Sets the sponsors from now on, by handle.
     pub fn set_sponsors(&mut self, handles: &[String]) -> Result<(), ScriptError> {
         for handle in handles {
             self.person(handle)?;

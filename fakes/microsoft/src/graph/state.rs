@@ -1,5 +1,5 @@
-//! The state machine: one request in, one answer out, nothing else happens.
-//! It reads no clock, draws nothing but by its seed, and does no I/O.
+//! The state machine of the fake Graph, which takes one request and gives one answer.
+//! It must never read a clock, use randomness other than its seed, or do I/O.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,7 +33,7 @@ const JSON_TYPE: &str =
     "application/json;odata.metadata=minimal;odata.streaming=true;IEEE754Compatible=false;charset=utf-8";
 const GATEWAY_PAGE: &str = "<html><head><title>Service Unavailable</title></head><body><h1>Our services aren't available right now</h1></body></html>";
 
-/// A fake Microsoft Graph for Teams.
+/// A fake Microsoft Graph for Teams and mail.
 #[derive(Debug, Clone)]
 pub struct FakeGraph {
     pub(super) seed: u64,
@@ -41,9 +41,9 @@ pub struct FakeGraph {
     pub(super) base_url: String,
     pub(super) base: Option<Url>,
     pub(super) people: Counted<Directory>,
-    /// By handle.
+    /// The chats by handle.
     pub(super) chats: Counted<BTreeMap<String, Chat>>,
-    /// Handles by id.
+    /// The handles of the chats by id.
     pub(super) chat_handles: BTreeMap<String, String>,
     pub(super) auth: Auth,
     pub(super) throttle: Throttle,
@@ -53,17 +53,17 @@ pub struct FakeGraph {
     /// None until a world gives the agent one.
     pub(super) mailbox: Option<Mailbox>,
     pub(super) sent_mails: Vec<SentMail>,
-    /// Handles of the sponsors of the agent identity.
+    /// The handles of the sponsors of the agent identity.
     pub(super) sponsors: Vec<String>,
     pub(super) latency_ms: u64,
     pub(super) date_skew_ms: i64,
     pub(super) error_style: ErrorStyle,
-    /// The rules that anything went by so far.
+    /// The rules that the fake has followed so far.
     pub(super) exercised: Trace,
     pub(super) memo: Memo,
 }
 
-/// A request, taken apart.
+/// A parsed request.
 pub(super) struct Call<'a> {
     pub(super) now_ms: Ms,
     pub(super) seq: u64,
@@ -71,36 +71,36 @@ pub(super) struct Call<'a> {
     pub(super) url: &'a Url,
     pub(super) query: Query,
     pub(super) route: Route,
-    /// The caller asked for values of enumerations that are newer than the version.
+    /// Whether the caller asked for values of enumerations that are newer than the version.
     pub(super) newer_values: bool,
     pub(super) trace: Trace,
 }
 
 impl Call<'_> {
-    /// The value of a preference that begins so, among all `Prefer` headers.
+    /// The rest of the first preference that begins with `start`, among all `Prefer` headers.
     pub(super) fn preference(&self, start: &str) -> Option<&str> {
         let prefer = self.request.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("prefer"));
         let mut words = prefer.flat_map(|(_, value)| value.split(',')).map(str::trim);
         words.find_map(|word| word.strip_prefix(start))
     }
 
-    /// Whether exactly this is preferred.
+    /// Whether a preference is exactly `word`.
     pub(super) fn prefers(&self, word: &str) -> bool {
         self.preference(word) == Some("")
     }
 }
 
-/// What an operation answers.
+/// The answer of an operation.
 #[derive(Debug)]
 pub(super) enum Reply {
     Json(u16, Value),
-    /// JSON that is written already.
+    /// JSON as text.
     Written(u16, String),
     Bytes {
         content_type: &'static str,
         bytes: Vec<u8>,
     },
-    /// The file is there.
+    /// A redirect to the address of a file.
     Elsewhere(String),
     Empty(u16),
     Text {
@@ -114,13 +114,13 @@ pub(super) enum Reply {
 impl Reply {
     /// One page of a list.
     pub(super) fn page(page: &impl Serialize) -> Self {
-        // Members with names and values that JSON has can always be written.
+        // Serialization can't fail: JSON has a form for all names and values of a page.
         Self::Written(200, serde_json::to_string(page).unwrap_or_default())
     }
 }
 
 impl FakeGraph {
-    /// An empty world that begins at an instant.
+    /// An empty world that begins at the instant `started_at`.
     pub fn new(seed: u64, started_at: Timestamp) -> Self {
         Self::with_agent(&PersonSpec::default(), seed, started_at)
     }
@@ -150,7 +150,7 @@ impl FakeGraph {
         }
     }
 
-    /// Serves one request at an instant.
+    /// Serves one request at the instant `now`.
     pub fn handle(&mut self, now: Timestamp, request: &Request) -> Answer {
         self.log.total += 1;
         let seq = self.log.total;
@@ -207,7 +207,7 @@ impl FakeGraph {
         answer
     }
 
-    /// A request that does not reach the service at all.
+    /// Answers a request to another origin, which does not reach the service.
     fn elsewhere(&mut self, now_ms: Ms, seq: u64, request: &Request, ids: &Ids, origin: &str) -> Answer {
         let at = moment::timestamp(now_ms);
         let with_token = request.header_value("authorization").is_some();
@@ -237,7 +237,7 @@ impl FakeGraph {
         }
     }
 
-    /// Faults, then who asks, then how often, then what.
+    /// Checks the faults, then the token, then the request limits, and then carries out the operation.
     fn serve(&mut self, call: &mut Call<'_>) -> (Result<Reply, Rejection>, Vec<FaultAction>) {
         let chat_id = call.route.chat.clone().filter(|id| self.chat_handles.contains_key(id));
         let buckets = Bucket::of(call.route.operation, chat_id.as_deref());
@@ -324,7 +324,7 @@ impl FakeGraph {
         }
     }
 
-    /// One request too many at a time is refused; so that mails in transit arrive, time passes for the mailbox too.
+    /// Refuses a request if too many run at the same time. Sent mails whose time has come arrive first.
     fn count_mailbox(&mut self, call: &mut Call<'_>) -> Result<(), Rejection> {
         const AT_A_TIME_MAX: usize = 4;
         let (now_ms, seed, off) = (call.now_ms, self.seed, self.throttle.spec.off);
@@ -348,7 +348,7 @@ impl FakeGraph {
         Err(self.told_to_wait(rejection, None, 1, form, call))
     }
 
-    /// The faults that strike a call, up to the first that answers in the place of the service.
+    /// The faults that strike a call, up to the first that answers instead of the service.
     fn struck(&mut self, call: &Call<'_>, chat_id: Option<&str>) -> Vec<FaultAction> {
         let path = percent_encoding::percent_decode_str(call.url.path()).decode_utf8_lossy();
         let chat = chat_id.and_then(|id| self.chat_handles.get(id)).map(String::as_str);
@@ -416,7 +416,7 @@ impl FakeGraph {
         self.told_to_wait(rejection, Some(&refusal.bucket), refusal.wait_s, form, call)
     }
 
-    /// Adds `Retry-After` in its form, and remembers that the caller has been told.
+    /// Adds `Retry-After` in its form, and remembers that the caller was told to wait.
     fn told_to_wait(
         &mut self,
         rejection: Rejection,

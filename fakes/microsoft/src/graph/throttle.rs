@@ -1,5 +1,5 @@
-//! Request limits: sliding windows that count every call, the refused ones too.
-//! It never decides by anything but the instants of the calls.
+//! Request limits: sliding windows that count every call, including the refused ones.
+//! A verdict must never depend on anything but the instants of the calls.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -10,18 +10,18 @@ use super::moment::{self, Ms};
 use super::route::Operation;
 use super::rules::RuleId;
 
-/// Calls remembered for one window; more cannot change a verdict.
+/// How many calls are remembered for one window; more can't change a verdict.
 const WINDOW_CALLS_MAX: usize = 10_240;
 
 /// How the fake limits its callers.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ThrottleSpec {
-    /// Takes all limits away.
+    /// Removes all limits.
     pub off: bool,
     /// The form of `Retry-After`.
     pub retry_after: RetryAfterForm,
-    /// Seconds to say in it; absent means what the window needs.
+    /// The seconds in `Retry-After`; absent means the wait that the window needs.
     pub retry_after_s: Option<u32>,
 }
 
@@ -43,7 +43,7 @@ impl RetryAfterForm {
     pub(super) fn value(self, seconds: u32, clock_ms: Ms) -> Option<String> {
         match self {
             Self::Seconds => Some(seconds.to_string()),
-            // A date has no milliseconds, so it is rounded up: waiting until then is always enough.
+            // A date has no milliseconds, so it is rounded up; a wait until then is always enough.
             Self::HttpDate => {
                 let until = clock_ms.saturating_add(i64::from(seconds) * 1000).saturating_add(999);
                 Some(moment::http_date(until))
@@ -53,11 +53,11 @@ impl RetryAfterForm {
     }
 }
 
-/// What a limit is counted over.
+/// The calls that one limit counts.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bucket {
-    /// Everything on one chat, by id.
+    /// All calls on one chat, by id.
     Chat(String),
     /// Membership changes of one chat, by id.
     Members(String),
@@ -65,11 +65,11 @@ pub enum Bucket {
     MessageReads,
     /// Writes of messages in all chats.
     MessageWrites,
-    /// Listing chats and getting one.
+    /// Calls that list chats or get one chat.
     UserChats,
-    /// Everything of the mailbox.
+    /// All calls on the mailbox.
     Mailbox,
-    /// Everything else.
+    /// All other calls.
     Other,
 }
 
@@ -86,7 +86,7 @@ impl Bucket {
         }
     }
 
-    /// The buckets of an operation, the narrowest first.
+    /// The buckets that count an operation, the narrowest first.
     pub(super) fn of(operation: Operation, chat: Option<&str>) -> Vec<Self> {
         let mut buckets: Vec<Self> = chat.map(|id| Self::Chat(id.to_owned())).into_iter().collect();
         match operation {
@@ -125,7 +125,7 @@ pub(super) struct Refusal {
     pub(super) bucket: Bucket,
     pub(super) rule: RuleId,
     pub(super) wait_s: u32,
-    /// Set when the caller had been told to wait until then.
+    /// The instant until which the caller had been told to wait, if it had been.
     pub(super) told_until_ms: Option<Ms>,
 }
 
@@ -167,7 +167,7 @@ impl Throttle {
         refusal.map_or(Ok(()), Err)
     }
 
-    /// Remembers that a caller was told to stay away from a bucket.
+    /// Remembers that a caller was told to make no call in a bucket until `until_ms`.
     pub(super) fn hold(&mut self, bucket: &Bucket, until_ms: Ms) {
         let window = self.windows.entry(bucket.clone()).or_default();
         window.hold_until_ms = Some(window.hold_until_ms.map_or(until_ms, |old| old.max(until_ms)));
@@ -175,7 +175,7 @@ impl Throttle {
 }
 
 impl Window {
-    /// Adds a call; whether it is one too many.
+    /// Adds a call, and returns whether it is over the limit.
     fn count(&mut self, now_ms: Ms, limit: usize, span_ms: Ms) -> bool {
         while self.calls.front().is_some_and(|first| *first <= now_ms - span_ms)
             || self.calls.len() >= WINDOW_CALLS_MAX
@@ -186,7 +186,7 @@ impl Window {
         self.calls.len() > limit
     }
 
-    /// How long until a call would pass, if none came before it.
+    /// How long it takes until a call would pass, if no other call comes before it.
     fn free_after_ms(&self, now_ms: Ms, limit: usize, span_ms: Ms) -> Ms {
         let last_to_go = self.calls.len().checked_sub(limit).and_then(|index| self.calls.get(index));
         last_to_go.map_or(0, |call| (call + span_ms - now_ms).max(0))

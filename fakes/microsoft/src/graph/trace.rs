@@ -1,5 +1,5 @@
-//! The rules that one call, or the whole life of a world, went by.
-//! It only remembers; it never changes what is done.
+//! The rules that the fake followed in one call, or in all calls on a world.
+//! It only remembers rules, and must never change an answer.
 
 use std::collections::BTreeSet;
 

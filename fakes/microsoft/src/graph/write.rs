@@ -1,5 +1,5 @@
-//! What the agent does: send, quote, edit, delete, react, add somebody.
-//! A request that is refused leaves nothing behind.
+//! The actions of the agent: send, quote, edit, delete, react, create a chat, add a member.
+//! A request that is refused must never change the world.
 
 use serde_json::{Value, json};
 
@@ -15,9 +15,9 @@ use super::sent::SentMessage;
 use super::spec::{AGENT, ChatKind, ChatSpec, Importance, SystemEventSpec};
 use super::state::{Call, FakeGraph, Reply};
 
-/// Content and mentions of one message.
+/// The largest content and mentions of one message, in bytes.
 pub(super) const SEND_BYTES_MAX: usize = 28 * 1024;
-/// Messages that one message can quote.
+/// How many messages one message can quote.
 const QUOTES_MAX: usize = 10;
 
 impl FakeGraph {
@@ -64,7 +64,7 @@ impl FakeGraph {
         self.sent_reply(call, composed, importance, ids)
     }
 
-    /// Stores a message of the agent and answers it.
+    /// Stores a message of the agent and answers with it.
     fn sent_reply(
         &mut self,
         call: &mut Call<'_>,
@@ -96,7 +96,7 @@ impl FakeGraph {
             mentions,
             call: call.seq,
         };
-        // Its own sender reads it at once, also when its id had to be moved on.
+        // The agent can read the message at once, even if its id is later than now.
         chat.insert(stored(id, now_ms, AGENT, composed, importance), None);
         self.sent.push(sent);
         let chat = self.chat_of(call)?;
@@ -155,7 +155,7 @@ impl FakeGraph {
         Ok(Reply::Empty(204))
     }
 
-    /// A chat with the people who are bound, the agent among them.
+    /// Creates a chat of the people in the request, one of whom must be the agent, or finds the existing 1:1.
     pub(super) fn create_chat(&mut self, call: &mut Call<'_>) -> Result<Reply, Rejection> {
         let broken = |reason: &str| Rejection::bad_request(RuleId::CreateBroken, reason);
         let body = json_body(call)?;
@@ -205,7 +205,7 @@ impl FakeGraph {
         Ok(Reply::Empty(204))
     }
 
-    /// The handle of whom an `@odata.bind` names.
+    /// The handle of the person that an `@odata.bind` names.
     fn bound(&self, bound: &Value) -> Option<String> {
         let bound = bound.as_str()?;
         let id = bound
@@ -245,7 +245,7 @@ impl FakeGraph {
             .ok_or_else(|| Rejection::new(RuleId::NotAMember, 404, "no such chat"))
     }
 
-    /// The id of the message that a request names, if the agent wrote it and it still stands.
+    /// The id of the message that a request names, if the agent wrote it and it is not deleted.
     fn own_message(&self, call: &Call<'_>, foreign: RuleId) -> Result<i64, Rejection> {
         let message = message_of(self.chat_of(call)?, call)?;
         if message.from.as_deref() != Some(AGENT) {
@@ -286,7 +286,7 @@ pub(super) fn stored(
     }
 }
 
-/// Sets a reaction or takes it away.
+/// Sets or removes a reaction.
 pub(super) fn react(message: &mut Message, by: &str, kind: &str, set: bool, at_ms: i64) {
     message.reactions.retain(|reaction| reaction.by != by || reaction.kind != kind);
     if set {
@@ -306,7 +306,7 @@ fn json_body(call: &Call<'_>) -> Result<Value, Rejection> {
     })
 }
 
-/// Reads a message that a client wrote.
+/// Parses a message that a client wrote.
 fn message_from(message: &Value) -> Result<(Composed, Importance), Rejection> {
     let invalid = |reason: &str| Rejection::bad_request(RuleId::SendInvalid, reason);
     let content = message["body"]["content"].as_str().ok_or_else(|| invalid("body.content is missing"))?;
