@@ -1,5 +1,5 @@
-//! What a scenario writes about the world: people, chats, messages. Handles everywhere, never a GUID.
-//! Unknown keys are refused; nothing here knows how Graph shows any of it.
+//! The part of a scenario that describes the world: people, chats, messages. It uses handles, never a GUID.
+//! Unknown keys are refused, and this code must never depend on how Graph shows the world.
 
 use std::collections::BTreeMap;
 
@@ -15,14 +15,14 @@ use super::throttle::ThrottleSpec;
 
 /// The handle under which the agent itself appears among people, senders and members.
 pub const AGENT: &str = "agent";
-/// The tenant of the agent unless the world says otherwise.
+/// The handle of the agent's tenant, unless the world names another.
 pub const HOME_TENANT: &str = "contoso";
 
-/// A whole world at its start.
+/// A complete world at its start.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WorldSpec {
-    /// The agent; every accepted token speaks for it.
+    /// The agent; every accepted token represents it.
     pub agent: PersonSpec,
     /// People by handle.
     pub people: BTreeMap<String, PersonSpec>,
@@ -34,9 +34,9 @@ pub struct WorldSpec {
     pub chats: BTreeMap<String, ChatSpec>,
     /// The agent's mailbox; absent means that it has none.
     pub mail: Option<MailboxSpec>,
-    /// Accepted tokens; none means that nobody gets in.
+    /// Accepted tokens; with none, every request is refused.
     pub tokens: Vec<TokenSpec>,
-    /// Scopes that every token has; absent means all that the fake knows.
+    /// Scopes of every token; absent means all scopes that the fake knows.
     pub scopes: Option<Vec<String>>,
     /// Request limits.
     pub throttle: ThrottleSpec,
@@ -44,9 +44,9 @@ pub struct WorldSpec {
     pub faults: Vec<FaultSpec>,
     /// How long every answer takes, in milliseconds.
     pub latency_ms: u64,
-    /// How far the service's clock is ahead of the caller's, in milliseconds; shows in `Date` only.
+    /// How far the service's clock is ahead of the caller's, in milliseconds; only headers show it.
     pub date_skew_ms: i64,
-    /// Which form errors have.
+    /// The form of errors.
     pub error_style: ErrorStyle,
 }
 
@@ -54,17 +54,17 @@ pub struct WorldSpec {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PersonSpec {
-    /// The name shown; absent means the handle with a capital letter.
+    /// The displayed name; absent means the handle with a capital letter.
     pub display_name: Option<String>,
-    /// Shows null for the name, as is usual for federated people.
+    /// Whether the displayed name is null, as is usual for federated people.
     pub nameless: bool,
-    /// Which kind of account.
+    /// The kind of account.
     pub identity: IdentityType,
     /// The home tenant by handle; absent means the agent's.
     pub tenant: Option<String>,
     /// Whether messages name the sender's tenant; absent means yes.
     pub tenant_in_messages: Option<bool>,
-    /// E-mail address in member lists; absent means null for other tenants, else one made from the handle.
+    /// E-mail address in member lists; absent means null in other tenants, else one made from the handle.
     pub mail: Option<String>,
 }
 
@@ -89,7 +89,7 @@ pub enum IdentityType {
     PhoneUser,
     /// An e-mail address.
     EmailUser,
-    /// What an older client is shown for anything newer.
+    /// The value that an older client gets for any newer one.
     UnknownFutureValue,
 }
 
@@ -97,7 +97,7 @@ pub enum IdentityType {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ApplicationSpec {
-    /// The name shown; absent means the handle with a capital letter.
+    /// The displayed name; absent means the handle with a capital letter.
     pub display_name: Option<String>,
 }
 
@@ -105,7 +105,7 @@ pub struct ApplicationSpec {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChatKind {
-    /// The agent and one other.
+    /// The agent and one other member.
     #[default]
     OneOnOne,
     /// Any number of people.
@@ -118,19 +118,19 @@ pub enum ChatKind {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ChatSpec {
-    /// Which kind.
+    /// The kind of chat.
     pub kind: ChatKind,
     /// Handles of the members besides the agent.
     pub members: Vec<String>,
-    /// The topic; a 1:1 has none.
+    /// The topic; a 1:1 chat has none.
     pub topic: Option<String>,
-    /// Leaves the agent out, to be added later.
+    /// Whether the agent is not a member at first; it can be added later.
     pub without_agent: bool,
-    /// How long before the start it was created, in milliseconds.
+    /// How long before the start the chat was created, in milliseconds.
     pub created_ago_ms: u64,
-    /// Messages that are there from the start, oldest first.
+    /// Messages that exist from the start, oldest first.
     pub history: Vec<HistorySpec>,
-    /// What is written over the payload.
+    /// Changes to the finished payload.
     pub raw: Option<RawOverride>,
 }
 
@@ -140,39 +140,39 @@ pub struct ChatSpec {
 pub struct HistorySpec {
     /// Handle of the sender.
     pub from: String,
-    /// What was written.
+    /// The message that the sender wrote.
     pub message: MessageSpec,
 }
 
-/// One message as its author, or a hostile one, wrote it.
+/// One message as its author wrote it; the author may be hostile.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MessageSpec {
     /// A name for later steps: quoting, editing, deleting.
     pub handle: Option<String>,
-    /// The body as HTML. One of `html` and `text`, or neither when something else is there.
+    /// The body as HTML. A message has at most one of `html` and `text`.
     pub html: Option<String>,
-    /// The body as text; made HTML when anything else needs a marker in the body.
+    /// The body as text; it becomes HTML when something else needs a marker in the body.
     pub text: Option<String>,
     /// Messages of the same chat that it quotes, by handle or id.
     pub quotes: Vec<String>,
     /// A message that it forwards.
     pub forwarded: Option<ForwardSpec>,
-    /// Everything attached or embedded.
+    /// All attached or embedded things.
     pub attachments: Vec<AttachmentSpec>,
-    /// Who is mentioned; `<at>` markers that the HTML lacks are put before it.
+    /// The mentions; `<at>` markers that the HTML lacks are put before it.
     pub mentions: Vec<MentionSpec>,
-    /// Importance.
+    /// The importance of the message.
     pub importance: Importance,
     /// How much older than the moment of posting its dates are, in milliseconds.
     pub created_ago_ms: u64,
     /// How long after the moment of posting readers begin to see it, in milliseconds.
     pub visible_after_ms: u64,
-    /// Makes it a system event; the body is then fixed.
+    /// Makes the message a system event, which has a fixed body.
     pub event: Option<SystemEventSpec>,
     /// A `messageType` that no client knows.
     pub message_type: Option<String>,
-    /// What is written over the payload.
+    /// Changes to the finished payload.
     pub raw: Option<RawOverride>,
 }
 
@@ -192,28 +192,28 @@ impl MessageSpec {
         Self { event: Some(event), ..Self::default() }
     }
 
-    /// The same with a handle.
+    /// The same message with a handle.
     #[must_use]
     pub fn named(mut self, handle: &str) -> Self {
         self.handle = Some(handle.to_owned());
         self
     }
 
-    /// The same, quoting one more message.
+    /// The same message, with one more quoted message.
     #[must_use]
     pub fn quoting(mut self, message: &str) -> Self {
         self.quotes.push(message.to_owned());
         self
     }
 
-    /// The same with one more attachment.
+    /// The same message with one more attachment.
     #[must_use]
     pub fn with(mut self, attachment: AttachmentSpec) -> Self {
         self.attachments.push(attachment);
         self
     }
 
-    /// The same, mentioning one more person.
+    /// The same message, with one more mentioned person.
     #[must_use]
     pub fn mentioning(mut self, person: &str) -> Self {
         self.mentions.push(MentionSpec::Person(person.to_owned()));
@@ -221,7 +221,7 @@ impl MessageSpec {
     }
 }
 
-/// `importance`.
+/// The `importance` of a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Importance {
@@ -230,11 +230,11 @@ pub enum Importance {
     Normal,
     /// Marked important.
     High,
-    /// Rings for twenty minutes.
+    /// Teams notifies the recipient for twenty minutes.
     Urgent,
 }
 
-/// A message that is forwarded from elsewhere.
+/// A message that is forwarded from another chat.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ForwardSpec {
@@ -242,12 +242,12 @@ pub struct ForwardSpec {
     pub from: String,
     /// The forwarded HTML.
     pub html: String,
-    /// Leaves newlines raw inside the JSON string, as the documentation's sample does, which makes it invalid.
+    /// Whether the JSON string holds raw newlines, as in the documentation's sample, which makes it invalid.
     #[serde(default)]
     pub raw_newlines: bool,
 }
 
-/// Who is mentioned.
+/// The target of a mention.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum MentionSpec {
@@ -257,27 +257,27 @@ pub enum MentionSpec {
     Everyone,
 }
 
-/// What a message carries besides its body.
+/// A thing that a message has besides its body.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum AttachmentSpec {
     /// A file in `SharePoint` or `OneDrive`.
     File {
-        /// File name, hostile ones too.
+        /// The file name, which may be hostile.
         name: String,
-        /// Where it is; absent means a place on contoso.com.
+        /// The address of the file; absent means an address on contoso.com.
         #[serde(default)]
         url: Option<String>,
     },
     /// A Bot Framework card.
     Card {
-        /// Which kind.
+        /// The kind of card.
         #[serde(default)]
         kind: CardKind,
         /// Its title.
         title: String,
     },
-    /// A code snippet whose text lies behind a URL.
+    /// A code snippet whose text is at a URL.
     CodeSnippet {
         /// Its language.
         language: String,
@@ -289,7 +289,7 @@ pub enum AttachmentSpec {
     },
     /// A Loop component.
     Loop {
-        /// Where it is.
+        /// The address of the component.
         url: String,
     },
     /// An inline image.
@@ -302,17 +302,17 @@ pub enum AttachmentSpec {
         /// Its alternative text.
         alt: String,
     },
-    /// A quote that claims what nobody wrote.
+    /// A quote of a text that its claimed author never wrote.
     ForgedQuote {
         /// Handle of the person who is said to have written it.
         claimed_sender: String,
-        /// What that person is said to have written.
+        /// The text that this person is said to have written.
         preview: String,
-        /// An id; absent means one that does not exist.
+        /// The id of the quoted message; absent means an id that does not exist.
         #[serde(default)]
         message_id: Option<String>,
     },
-    /// Anything, word for word.
+    /// Any attachment, exactly as given.
     Raw {
         /// `contentType`.
         content_type: String,
@@ -328,7 +328,7 @@ pub enum AttachmentSpec {
     },
 }
 
-/// Kinds of cards.
+/// The kinds of cards.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CardKind {
@@ -341,7 +341,7 @@ pub enum CardKind {
     Thumbnail,
 }
 
-/// What a system message reports.
+/// The event that a system message reports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum SystemEventSpec {

@@ -1,5 +1,5 @@
-//! The delta of the inbox: rounds of pages behind opaque links, as the documentation describes its rough edges.
-//! A link says everything that the service knows of its caller, so serving one never changes the mailbox.
+//! The delta of the inbox: rounds of pages behind opaque links, with the irregularities that are documented.
+//! A link holds all that the service knows of its caller, so that a request never changes the mailbox.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -15,12 +15,12 @@ use crate::graph::moment::Ms;
 use crate::graph::reject::Rejection;
 use crate::graph::state::{Call, FakeGraph, Reply};
 
-/// Items of a page when nothing is asked.
+/// The size of a page when the client does not ask for one.
 const PAGE_DEFAULT: usize = 10;
-/// Mails that a filtered series holds.
+/// How many mails a filtered round can hold.
 const FILTERED_MAX: usize = 5_000;
 
-/// A place in the list of changes: everything visible up to an instant, and of what is there everything before a number.
+/// A place in the list of changes: those of the first `changes` entries that are visible at `visible_ms`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 struct Place {
     visible_ms: Ms,
@@ -33,13 +33,13 @@ impl Place {
     }
 }
 
-/// What a link says.
+/// The content of a link.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Token {
     epoch: u32,
-    /// What was told in earlier rounds; none in the first.
+    /// The end of the earlier round; none in the first round.
     told: Option<Place>,
-    /// Where the round ends; none when it has not begun.
+    /// The end of this round; none when the round has not begun.
     upto: Option<Place>,
     page: usize,
     select: Option<Vec<String>>,
@@ -99,7 +99,7 @@ impl FakeGraph {
         Ok(Reply::Json(200, body))
     }
 
-    /// What a caller's link says, or what its first question asks for.
+    /// The content of the caller's link, or a new token for a first request.
     fn delta_token(&self, mailbox: &Mailbox, call: &mut Call<'_>) -> Result<Token, Rejection> {
         let given = call.query.option("$skiptoken").or_else(|| call.query.option("$deltatoken"));
         if let Some(text) = given {
@@ -152,7 +152,7 @@ impl FakeGraph {
         Ok(Token { epoch: mailbox.epoch, told: None, upto: None, page: 0, select: select_of(call), since_ms })
     }
 
-    /// All items of a round, in an order that means nothing.
+    /// All items of a round, in an arbitrary order.
     fn delta_items(&self, mailbox: &Mailbox, token: &Token, upto: Place, call: &mut Call<'_>) -> Vec<Value> {
         let changes = || mailbox.changes.iter().enumerate();
         let in_reach = |change: &Change| {
@@ -216,7 +216,7 @@ impl FakeGraph {
             }
             ChangeKind::Read => {
                 call.trace.note(RuleId::MailPartial);
-                // The documentation's sample has it as a text.
+                // In the documentation's sample, `isRead` is a string.
                 json!({"@odata.type": "#microsoft.graph.message", "id": id, "isRead": mail.is_read.to_string()})
             }
         }
@@ -231,7 +231,7 @@ fn page_items(mailbox: &Mailbox, call: &mut Call<'_>) -> usize {
     asked.unwrap_or(PAGE_DEFAULT).clamp(1, 1000).min(most).max(1)
 }
 
-/// The properties that a caller names.
+/// The properties in the caller's `$select`.
 pub(in crate::graph) fn select_of(call: &Call<'_>) -> Option<Vec<String>> {
     let select = call.query.option("$select")?;
     Some(select.split(',').map(|name| name.trim().to_owned()).collect())

@@ -1,5 +1,5 @@
-//! The list of what is in the inbox, newest first, a page at a time.
-//! Listing never changes the mailbox, and tells a caller nothing of what changed since an earlier one.
+//! The list of the mails in the inbox, newest first, one page at a time.
+//! It must never change the mailbox, and does not tell a caller what changed since an earlier list.
 
 use serde_json::{Value, json};
 
@@ -11,7 +11,7 @@ use crate::graph::moment::Ms;
 use crate::graph::reject::Rejection;
 use crate::graph::state::{Call, FakeGraph, Reply};
 
-/// Mails of a page when nothing is asked, and the most that can be.
+/// The size of a page when the client does not ask for one, and the largest size.
 const PAGE_DEFAULT: usize = 10;
 const PAGE_MAX: usize = 1_000;
 
@@ -66,7 +66,7 @@ impl FakeGraph {
     }
 }
 
-/// What can be seen there now, newest first.
+/// The mails that can be seen in the inbox now, newest first.
 fn in_the_inbox(mailbox: &Mailbox, now_ms: Ms) -> Vec<&Mail> {
     let arrived = mailbox
         .changes

@@ -1,5 +1,5 @@
-//! The agent's mailbox as the service stores it: mails, their folders, and what changed when.
-//! Changes are only ever added; nothing here knows how any of it is shown.
+//! The agent's mailbox as the service stores it: mails, their folders, and the list of changes.
+//! A change must never be removed, and this code must not depend on how a mail is shown.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use crate::graph::draw;
 use crate::graph::moment::Ms;
 use crate::graph::raw::RawOverride;
 
-/// Mails of one mailbox.
+/// How many mails a mailbox can hold.
 pub(in crate::graph) const MAILS_MAX: usize = 20_000;
 
-/// Where a mail is.
+/// The folder of a mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::graph) enum Folder {
     Inbox,
     Drafts,
-    /// Handed to the transport, and nowhere to be found.
+    /// The transport has the mail, and no request can find it.
     OnItsWay {
-        /// Until then.
+        /// The instant at which the mail arrives.
         until_ms: Ms,
     },
     SentItems,
@@ -41,7 +41,7 @@ pub(in crate::graph) struct Correspondent {
 pub(in crate::graph) struct Mail {
     pub(in crate::graph) number: usize,
     pub(in crate::graph) folder: Folder,
-    /// How often it was moved: its ordinary id follows.
+    /// How often the mail was moved; its ordinary id depends on this number.
     pub(in crate::graph) moves: u32,
     pub(in crate::graph) received_ms: Ms,
     pub(in crate::graph) internet_id: String,
@@ -57,7 +57,7 @@ pub(in crate::graph) struct Mail {
     pub(in crate::graph) content: String,
     pub(in crate::graph) unique: String,
     pub(in crate::graph) headers: Vec<(String, String)>,
-    /// Names and content types.
+    /// The names and content types of the attachments.
     pub(in crate::graph) attachments: Vec<(String, String)>,
     pub(in crate::graph) is_read: bool,
     pub(in crate::graph) raw: Option<RawOverride>,
@@ -65,13 +65,13 @@ pub(in crate::graph) struct Mail {
     pub(in crate::graph) answers: Option<String>,
 }
 
-/// What changed about a mail.
+/// The kind of a change to a mail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::graph) enum ChangeKind {
     Created,
     Read,
     Removed {
-        /// Deleted, not only moved.
+        /// Whether the mail was deleted, and not only moved.
         deleted: bool,
     },
 }
@@ -84,7 +84,7 @@ pub(in crate::graph) struct Change {
     pub(in crate::graph) kind: ChangeKind,
 }
 
-/// The mailbox.
+/// The mailbox with its mails and their changes.
 #[derive(Debug, Clone, Default)]
 pub(in crate::graph) struct Mailbox {
     pub(in crate::graph) spec: MailboxSpec,
@@ -92,10 +92,10 @@ pub(in crate::graph) struct Mailbox {
     pub(in crate::graph) changes: Vec<Change>,
     pub(in crate::graph) handles: BTreeMap<String, usize>,
     by_id: BTreeMap<String, usize>,
-    /// Grows when the service forgets what it knew of its callers.
+    /// The number of times that the service forgot the delta states of its callers.
     pub(in crate::graph) epoch: u32,
     pub(in crate::graph) lost_as: Option<DeltaLoss>,
-    /// Ends of the requests that are being served.
+    /// The ends of the requests that are being served.
     pub(in crate::graph) busy_until_ms: Vec<Ms>,
 }
 
@@ -111,7 +111,7 @@ impl Mailbox {
         self.mails.push(mail);
     }
 
-    /// Moves a mail, after which its ordinary id is another.
+    /// Moves a mail, which changes its ordinary id.
     pub(in crate::graph) fn move_to(&mut self, number: usize, folder: Folder, seed: u64) {
         let Some(mail) = self.mails.get_mut(number) else { return };
         self.by_id.remove(&id_of(mail, false, seed));
@@ -124,7 +124,7 @@ impl Mailbox {
         self.changes.push(Change { visible_ms, number, kind });
     }
 
-    /// The mail of an id of either kind, if it can be found at all now.
+    /// The mail with an id of either kind, if a request can find it now.
     pub(in crate::graph) fn find(&self, id: &str, now_ms: Ms) -> Option<&Mail> {
         let mail = self.mails.get(*self.by_id.get(id)?)?;
         match mail.folder {
@@ -134,7 +134,7 @@ impl Mailbox {
         }
     }
 
-    /// Mails that the transport had are in the sent items once their time has come.
+    /// Moves each mail whose transport has ended to the sent items.
     pub(in crate::graph) fn settle(&mut self, now_ms: Ms, seed: u64) {
         let arrived: Vec<usize> = self
             .mails
@@ -148,7 +148,7 @@ impl Mailbox {
     }
 }
 
-/// The id of a mail: one that survives a move, or one that does not.
+/// The id of a mail. An immutable id stays the same when the mail is moved; the ordinary one changes.
 pub(in crate::graph) fn id_of(mail: &Mail, immutable: bool, seed: u64) -> String {
     let (prefix, name) = if immutable {
         ("AAkALgAAAAAAHYQDEapmEc2byACqAC-EWg0A", format!("mail/{}", mail.number))

@@ -1,5 +1,5 @@
 //! The agent's mailbox in the fake Graph: arrival, delta, reading, drafts, sending.
-//! It shares the requests, faults, limits and rules of the chats; only the mailbox is its own.
+//! It must use the requests, faults, limits and rules of the chats; only the mailbox is its own.
 
 mod delta;
 mod list;

@@ -1,5 +1,5 @@
-//! What a scenario does to the mailbox: mails arrive, are read, moved and deleted; the service forgets its callers.
-//! It never serves a request.
+//! A scenario's changes to the mailbox: mails arrive, are read, moved and deleted; delta states are lost.
+//! It must never serve a request.
 
 use jiff::Timestamp;
 
@@ -102,7 +102,7 @@ impl FakeGraph {
         Ok(id)
     }
 
-    /// Somebody reads a mail, or marks it unread again.
+    /// Marks a mail as read or unread.
     pub fn mark_mail(&mut self, now: Timestamp, mail: &str, read: bool) -> Result<(), ScriptError> {
         let mailbox = self.mailbox_mut()?;
         let number = mailbox.named(mail)?.number;
@@ -121,7 +121,7 @@ impl FakeGraph {
         Ok(())
     }
 
-    /// The service forgets how far anybody has read.
+    /// Makes the service forget the delta states of all its callers.
     pub fn lose_mail_delta(&mut self, how: DeltaLoss) -> Result<(), ScriptError> {
         let mailbox = self.mailbox_mut()?;
         mailbox.epoch += 1;
@@ -129,7 +129,7 @@ impl FakeGraph {
         Ok(())
     }
 
-    /// The mails that the agent sent, oldest first, including what it believes lost.
+    /// The mails that the agent sent, oldest first. They include mails whose answer was lost.
     pub fn mails_sent_by_agent(&self) -> &[SentMail] {
         &self.sent_mails
     }
@@ -150,7 +150,7 @@ impl Mailbox {
     }
 }
 
-/// The headers in their order: what the own mail system adds stands above what the sender wrote.
+/// The headers in their order: those of the agent's mail system come before those of the sender.
 fn headers(spec: &MailSpec, inside: bool, address: &str) -> Vec<(String, String)> {
     let domain = address.rsplit('@').next().unwrap_or_default();
     let auth = match spec.auth {

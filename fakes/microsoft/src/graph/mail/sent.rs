@@ -1,18 +1,18 @@
-//! What the agent sent by mail.
+//! The mails that the agent sent.
 
 use jiff::Timestamp;
 use serde::Serialize;
 
-/// A mail that the agent sent, as it left.
+/// A mail that the agent sent, as it was when it was sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct SentMail {
-    /// When.
+    /// The instant at which it was sent.
     pub at: Timestamp,
     /// Its immutable id.
     pub message_id: String,
-    /// Addresses.
+    /// The addresses in `To`.
     pub to: Vec<String>,
-    /// Addresses with a copy.
+    /// The addresses in `Cc`.
     pub cc: Vec<String>,
     /// Its subject.
     pub subject: String,

@@ -1,5 +1,5 @@
-//! How a mail is shown: whole, in part, with headers and attachments only where they are asked for.
-//! Showing never changes anything.
+//! The JSON of a mail: whole or in part, with headers and attachments only if the client asks for them.
+//! It must never change the mail.
 
 use serde_json::{Map, Value, json};
 
@@ -8,19 +8,19 @@ use crate::graph::RuleId;
 use crate::graph::moment::{self, Ms};
 use crate::graph::trace::Trace;
 
-/// What is shown of a mail only when it is named.
+/// The properties of a mail that are shown only when `$select` names them.
 const ONLY_SELECTED: [&str; 2] = ["internetMessageHeaders", "uniqueBody"];
-/// Characters of the preview.
+/// The number of characters in the preview.
 const PREVIEW_CHARS: usize = 255;
 
-/// How a caller wants to see mails.
+/// The form in which a caller wants to see a mail.
 #[derive(Debug, Clone)]
 pub(in crate::graph) struct Lens {
-    /// Properties; none means the usual ones.
+    /// The properties to show; none means the usual ones.
     pub(in crate::graph) select: Option<Vec<String>>,
     pub(in crate::graph) attachments: bool,
     pub(in crate::graph) immutable: bool,
-    /// A list does not show headers.
+    /// Whether the caller asked for one mail; a list does not show headers.
     pub(in crate::graph) single: bool,
 }
 
@@ -29,7 +29,7 @@ pub(in crate::graph) fn seconds(ms: Ms) -> String {
     format!("{:.0}", moment::timestamp(ms.div_euclid(1000) * 1000))
 }
 
-/// A mail as `lens` asks for it.
+/// A mail in the form that `lens` asks for.
 pub(in crate::graph) fn mail_json(mail: &Mail, lens: &Lens, seed: u64, trace: &mut Trace) -> Value {
     trace.note(RuleId::MailFields);
     trace.note(if lens.immutable { RuleId::MailImmutableId } else { RuleId::MailIdMoves });

@@ -1,5 +1,5 @@
-//! What a scenario writes about the agent's mailbox: who mails what, and how the service shows it.
-//! Handles everywhere; unknown keys are refused.
+//! The part of a scenario that describes the agent's mailbox: its mails, and how the service shows them.
+//! It uses handles, and must never ignore an unknown key.
 
 use std::collections::BTreeMap;
 
@@ -14,31 +14,31 @@ use crate::graph::raw::RawOverride;
 pub struct MailboxSpec {
     /// Mails that are in the inbox from the start, oldest first.
     pub messages: Vec<MailHistorySpec>,
-    /// The most items of a page, whatever the caller asks for; absent means what it asks for.
+    /// The largest number of items in a page; absent means as many as the caller asks for.
     pub page_items_max: Option<usize>,
-    /// Empty pages with a next link before the items of a round.
+    /// How many empty pages with a next link come before the items of a round.
     pub empty_pages: usize,
-    /// Shows every item of a round a second time at its end.
+    /// Whether every item of a round is shown a second time at the end of the round.
     pub duplicates: bool,
-    /// Shows the last item of a round again in the next one.
+    /// Whether the last item of a round is shown again in the next round.
     pub replays: bool,
-    /// How long a sent mail is nowhere before it is in the sent items, in milliseconds.
+    /// How long it takes until a sent mail appears in the sent items, in milliseconds.
     pub sent_delay_ms: u64,
     /// Further addresses of the agent.
     pub aliases: Vec<String>,
 }
 
-/// A mail that is there from the start.
+/// A mail that exists from the start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MailHistorySpec {
     /// Handle of the sender.
     pub from: String,
-    /// What was written.
+    /// The mail that the sender wrote.
     pub message: MailSpec,
 }
 
-/// One mail as its author, or a hostile one, wrote it.
+/// One mail as its author wrote it; the author may be hostile.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MailSpec {
@@ -50,43 +50,43 @@ pub struct MailSpec {
     pub html: Option<String>,
     /// The body as text.
     pub text: Option<String>,
-    /// What of the body is new, as Exchange finds it; absent means the whole body.
+    /// The part of the body that Exchange finds to be new; absent means the whole body.
     pub unique: Option<String>,
-    /// The address in `From`, where it is not that of the sender's handle.
+    /// The address in `From`; absent means the address of the sender's handle.
     pub address: Option<String>,
-    /// The name in `From`, where it is not that of the sender's handle.
+    /// The name in `From`; absent means the name of the sender's handle.
     pub name: Option<String>,
-    /// The address in `Sender`; absent means that of `From`.
+    /// The address in `Sender`; absent means the address in `From`.
     pub sender: Option<String>,
     /// Addresses in `Reply-To`.
     pub reply_to: Vec<String>,
-    /// Addresses in `To`; absent means the agent's.
+    /// Addresses in `To`; absent means the agent's address.
     pub to: Vec<String>,
     /// Addresses in `Cc`.
     pub cc: Vec<String>,
-    /// What the agent's mail system found out about `From`.
+    /// The verdict of the agent's mail system on `From`.
     pub auth: MailAuth,
-    /// Further headers; those that `auth` makes come before them.
+    /// Further headers; the headers that `auth` makes come before them.
     pub headers: BTreeMap<String, String>,
-    /// It is an invitation to a meeting.
+    /// Whether the mail is an invitation to a meeting.
     pub invitation: bool,
-    /// How it is encrypted.
+    /// How the mail is encrypted; absent means that it is not.
     pub encrypted: Option<MailEncryption>,
     /// Names of attached files.
     pub attachments: Vec<String>,
-    /// The `Message-ID`, where a scenario chooses it.
+    /// The `Message-ID`; absent means one that the fake makes.
     pub internet_id: Option<String>,
-    /// The mail that it answers, by handle; they have one conversation.
+    /// The handle of the mail that it answers; both are in one conversation.
     pub answers: Option<String>,
     /// How much older than the moment of delivery its date of receipt is, in milliseconds.
     pub received_ago_ms: u64,
     /// How long after the moment of delivery readers begin to see it, in milliseconds.
     pub visible_after_ms: u64,
-    /// What is written over the payload.
+    /// Changes to the finished payload.
     pub raw: Option<RawOverride>,
 }
 
-/// What the agent's mail system found out about a sender.
+/// The verdict of the agent's mail system on a sender.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MailAuth {
@@ -95,13 +95,13 @@ pub enum MailAuth {
     Auto,
     /// DMARC passed.
     Pass,
-    /// DMARC has no verdict, composite authentication passed.
+    /// DMARC has no verdict, but composite authentication passed.
     Composite,
     /// DMARC failed.
     Fail,
-    /// Nothing was found out.
+    /// Neither DMARC nor composite authentication has a verdict.
     None,
-    /// It never left the organisation.
+    /// The mail never left the organisation.
     Internal,
     /// DMARC failed, and the sender wrote a passing result into the mail.
     Forged,
@@ -117,12 +117,12 @@ pub enum MailEncryption {
     Smime,
 }
 
-/// How a lost delta state shows.
+/// How the service reports a lost delta state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DeltaLoss {
-    /// 410 with a `Location`.
+    /// It answers 410 with a `Location`.
     Gone,
-    /// 400 with `syncStateNotFound`.
+    /// It answers 400 with `syncStateNotFound`.
     NotFound,
 }

@@ -1,5 +1,5 @@
-//! What the agent does with mail: read one, draft, answer, send.
-//! A request that is refused leaves nothing behind, and a mail leaves once.
+//! The agent's actions on mail: read one, draft, answer, send.
+//! A request that is refused must never change the mailbox, and no mail is sent twice.
 
 use serde_json::Value;
 
@@ -112,7 +112,7 @@ impl FakeGraph {
         Ok(Reply::Empty(202))
     }
 
-    /// `reply`: drafts, writes and sends in one call, and says nothing about what came of it.
+    /// Answers `reply`: drafts, writes and sends a mail in one call, and returns nothing about it.
     pub(in crate::graph) fn reply_mail(&mut self, call: &mut Call<'_>) -> Result<Reply, Rejection> {
         self.create_reply(call)?;
         let draft = self.mailbox_of(call)?.mails.last().cloned();
@@ -123,7 +123,7 @@ impl FakeGraph {
         Ok(Reply::Empty(202))
     }
 
-    /// Hands a draft to the transport, which brings it to the agent's own inbox too when it is addressed so.
+    /// Hands a draft to the transport, which also delivers it to the agent's inbox if `To` names the agent.
     fn dispatch(&mut self, draft: &Mail, call: &mut Call<'_>) {
         let seed = self.seed;
         let addresses =
@@ -214,7 +214,7 @@ fn json_body(call: &Call<'_>) -> Result<Value, Rejection> {
     })
 }
 
-/// Takes over what a client wrote. Headers can be given only when a mail is made.
+/// Copies the properties that a client gave. Headers are possible only when a mail is made.
 fn write_over(draft: &mut Mail, message: &Value, new: bool) -> Result<(), Rejection> {
     let invalid = |reason: &str| Rejection::bad_request(RuleId::MailInvalid, reason);
     if let Some(subject) = message.get("subject") {
