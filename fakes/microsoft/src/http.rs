@@ -21,7 +21,7 @@ use crate::wire::{Answer, Fate, Request};
 
 /// The longest delay in real time, in milliseconds.
 pub const DELAY_MAX_MS: u64 = 50;
-/// Bodies shorter than this are not compressed, in bytes.
+/// The size from which bodies are compressed, in bytes.
 const GZIP_FROM_BYTES: usize = 1024;
 
 type Service = Arc<dyn Fn(&Request) -> Answer + Send + Sync>;
@@ -118,7 +118,7 @@ fn zipped(body: &[u8]) -> Option<Vec<u8>> {
 /// A fake that listens on loopback until it is dropped.
 pub struct HttpFake<S> {
     http: MockServer,
-    /// The fake behind it.
+    /// The fake that the server serves.
     pub fake: S,
 }
 

@@ -70,7 +70,7 @@ pub struct BotSaying {
     pub forgery: Option<Forgery>,
 }
 
-/// An activity on its way to the bot.
+/// An activity that the channel sends to the bot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BotDelivery {
     /// The activity's id.

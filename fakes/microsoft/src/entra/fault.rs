@@ -55,7 +55,7 @@ pub enum EntraFaultAction {
         #[serde(default)]
         body: EntraFaultBody,
     },
-    /// Refuses in Entra's own form.
+    /// Refuses the request in Entra's own form.
     Refuse {
         /// `invalid_grant`, …
         error: String,

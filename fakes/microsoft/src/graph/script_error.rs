@@ -27,7 +27,7 @@ pub enum ScriptError {
         /// The name that was asked for.
         name: String,
     },
-    /// A value makes no sense.
+    /// A value is invalid.
     #[error("{field}: {reason}")]
     Invalid {
         /// The field.

@@ -68,7 +68,7 @@ pub struct PersonSpec {
     pub mail: Option<String>,
 }
 
-/// `userIdentityType` of v1.0.
+/// The kind of an account, which Graph calls `userIdentityType` in v1.0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum IdentityType {
@@ -101,7 +101,7 @@ pub struct ApplicationSpec {
     pub display_name: Option<String>,
 }
 
-/// `chatType`.
+/// The kind of a chat, which Graph calls `chatType`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChatKind {
@@ -148,7 +148,7 @@ pub struct HistorySpec {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct MessageSpec {
-    /// A name for later steps: quoting, editing, deleting.
+    /// A name for later steps that quote, edit or delete the message.
     pub handle: Option<String>,
     /// The body as HTML. A message has at most one of `html` and `text`.
     pub html: Option<String>,
@@ -225,7 +225,7 @@ impl MessageSpec {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Importance {
-    /// Nothing special.
+    /// Normal importance.
     #[default]
     Normal,
     /// Marked important.

@@ -50,7 +50,7 @@ pub struct FakeGraph {
     pub(super) faults: Vec<Fault>,
     pub(super) log: CallLog,
     pub(super) sent: Vec<SentMessage>,
-    /// None until a world gives the agent one.
+    /// The agent's mailbox; none if the world gives the agent no mailbox.
     pub(super) mailbox: Option<Mailbox>,
     pub(super) sent_mails: Vec<SentMail>,
     /// The handles of the sponsors of the agent identity.

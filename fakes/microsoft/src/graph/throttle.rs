@@ -119,7 +119,7 @@ struct Window {
     hold_until_ms: Option<Ms>,
 }
 
-/// A refusal.
+/// A refused call, with the wait that the caller is told.
 #[derive(Debug, Clone)]
 pub(super) struct Refusal {
     pub(super) bucket: Bucket,

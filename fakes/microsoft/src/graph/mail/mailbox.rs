@@ -36,7 +36,6 @@ pub(in crate::graph) struct Correspondent {
     pub(in crate::graph) address: String,
 }
 
-/// One mail.
 #[derive(Debug, Clone)]
 pub(in crate::graph) struct Mail {
     pub(in crate::graph) number: usize,
