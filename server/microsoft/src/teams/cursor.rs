@@ -1,5 +1,5 @@
 //! How far Teams has been read: `sources/teams.json`.
-//! It must never be fatal: a broken file is kept aside, and reading starts again from a safe point, not from nothing.
+//! A broken file must never stop the server: it is kept aside, and reading starts again from a safe point.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +9,15 @@ use serde::{Deserialize, Serialize};
 use entraclaw_inbox::record::Channel;
 use entraclaw_inbox::source::position::{self, POSITION_VERSION, Position};
 
-/// Where the cursor is kept.
+/// The file that holds the cursor.
 pub const CURSOR_FILE: &str = "sources/teams.json";
 /// The largest cursor that is read.
 const CURSOR_BYTES_MAX: u64 = 16 * 1024 * 1024;
-/// Chats whose position is kept; those that have been silent longest are forgotten first, which is safe, for they
-/// come back as new ones whose older messages are history.
+/// The most chats whose position is kept. The chats that were silent longest are forgotten first. That is
+/// safe: such a chat comes back as a new one, and its older messages count as history.
 pub(super) const CHATS_MAX: usize = 1_000;
-/// Edited or deleted messages a chat remembers, to tell an edit that was delivered from a later one; and as many that
-/// were not delivered, to tell them from those that were not judged yet.
+/// The most messages that each memory of a chat holds: the delivered edits and deletions, the messages
+/// delivered lately, and those judged and not delivered.
 pub(super) const RECENT_MAX: usize = 32;
 
 /// The whole position.
@@ -25,20 +25,22 @@ pub(super) const RECENT_MAX: usize = 32;
 pub(super) struct Cursor {
     /// Version of this shape; 1.
     pub(super) v: u32,
-    /// What was written before this is history.
+    /// Messages that were written before this are history and are not delivered.
     pub(super) since: Timestamp,
-    /// When the first start was, by this machine's clock, while Graph has not answered yet.
+    /// The time of the first start by this machine's clock, as long as Graph has not answered yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) first_start: Option<Timestamp>,
-    /// Newest preview time that the list has shown: a chat that turns up later has nothing news-worthy before it.
+    /// The newest preview time that the list has shown. A chat that turns up later has no news before it.
     pub(super) watermark: Timestamp,
-    /// Whether the list was once seen to its end, so that a chat that is not in `chats` did not exist then.
+    /// Whether the list was once read to its end. A chat that is not in `chats` then did not exist at that
+    /// time.
     #[serde(default)]
     pub(super) all_known: bool,
-    /// Time of the oldest thing that the list has shown and nobody has read yet, or of the oldest chat that is open.
+    /// The time of the oldest message that the list has shown and that is still unread, or of the oldest open
+    /// chat.
     #[serde(default)]
     pub(super) behind: Option<Timestamp>,
-    /// When the last loss of the journal's files was noticed for which was read again.
+    /// When the journal noticed the last loss of its files for which Teams was read again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) losses_done: Option<Timestamp>,
     /// Position in each chat.
@@ -53,34 +55,36 @@ pub(super) struct ChatCursor {
     pub(super) floor: Timestamp,
     /// Everything that changed up to here, and could be seen then, has been read.
     pub(super) read_to: Timestamp,
-    /// Up to here, what turned up late has been looked for as well; where it is missing, up to `read_to`.
+    /// Up to here, messages that turn up late have been looked for as well. Without a value, that is up to
+    /// `read_to`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) settled_to: Option<Timestamp>,
-    /// Something older than `read_to` may still turn up, and nobody has looked since.
+    /// A message older than `read_to` may still turn up, and no reading has looked for it yet.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) open: bool,
     /// The preview that was read; empty before the first read.
     #[serde(default)]
     pub(super) print: String,
-    /// Messages that were delivered edited or deleted, with the stamp of that. Of those that were delivered as they were
-    /// written, the journal knows.
+    /// Messages whose edit or deletion was delivered, with its stamp. The journal knows the messages that
+    /// were delivered as they were written.
     #[serde(default)]
     pub(super) recent: BTreeMap<String, String>,
-    /// Messages that were delivered and that the next reading comes over again, with when they were written: the journal
-    /// forgets its keys with its days, and a chat may be silent for longer.
+    /// Delivered messages that the next reading meets again, with the time of writing. They are kept here
+    /// because the journal forgets its keys with its days, and a chat may be silent for longer.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) near: BTreeMap<String, Timestamp>,
-    /// Messages that were judged and not delivered, with the stamp that they had. They are read again for a while, and
-    /// must not be logged again, nor delivered because their author has been let in since.
+    /// Messages that were judged and not delivered, with the stamp that they had. They are read again for a
+    /// while. They must not be logged again, nor delivered because their author has been let in since.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) passed: BTreeMap<String, String>,
 }
 
-/// How far Graph's clock may be from what its answers say of it: their dates have whole seconds.
+/// How far Graph's clock may differ from the dates of its answers, which have whole seconds.
 const CLOCK_MARGIN: SignedDuration = SignedDuration::from_secs(2);
 
 impl Cursor {
-    /// Everything that was written after `from` is to be read once more, and the journal tells what of it is news.
+    /// Makes the next readings read all messages written after `from` once more. The journal tells which are
+    /// news.
     pub(super) fn go_back_to(&mut self, from: Timestamp) {
         let from = from.max(self.since);
         for chat in self.chats.values_mut().filter(|chat| chat.read_to > from) {
@@ -89,7 +93,7 @@ impl Cursor {
         self.behind = Some(self.behind.map_or(from, |behind| behind.min(from)));
     }
 
-    /// Forgets the chats that were read longest ago, but none that `needed` names.
+    /// Forgets the chats that were read longest ago, except those that `needed` names.
     pub(super) fn prune(&mut self, needed: impl Fn(&str) -> bool) {
         let excess = self.chats.len().saturating_sub(CHATS_MAX);
         if excess == 0 {
@@ -115,7 +119,7 @@ impl ChatCursor {
         Self { floor, read_to: floor, ..Self::default() }
     }
 
-    /// See [`Cursor::go_back_to`]. What was refused stays refused.
+    /// See [`Cursor::go_back_to`]. A refused message stays refused.
     fn go_back_to(&mut self, from: Timestamp) {
         self.read_to = self.floor.max(from);
         self.settled_to = None;
@@ -125,24 +129,24 @@ impl ChatCursor {
         self.near.clear();
     }
 
-    /// Whether anything was read there.
+    /// Whether any message was read there.
     pub(super) fn was_active(&self) -> bool {
         self.read_to > self.floor
     }
 
-    /// From where a reading that leaves nothing out starts.
+    /// The time from which a reading has to start so that it leaves nothing out.
     pub(super) fn unsettled_from(&self, overlap: SignedDuration) -> Timestamp {
         let settled_to = self.settled_to.unwrap_or(self.read_to).min(self.read_to);
         settled_to.checked_sub(overlap).unwrap_or(settled_to).max(self.floor)
     }
 
-    /// The moment from which a reading finds all that turned up late, by Graph's clock.
+    /// The moment, by Graph's clock, from which a reading finds every message that turned up late.
     pub(super) fn settles_at(&self, overlap: SignedDuration) -> Timestamp {
         let overlap = overlap.saturating_add(CLOCK_MARGIN);
         self.read_to.checked_add(overlap).unwrap_or(Timestamp::MAX)
     }
 
-    /// Remembers how far a reading from `from` on has been, which began at `began` by Graph's clock.
+    /// Remembers that a reading which began at `began` by Graph's clock went back to `from`.
     pub(super) fn note_read_from(
         &mut self,
         from: Timestamp,
@@ -161,12 +165,12 @@ impl ChatCursor {
     pub(super) fn note_delivered(&mut self, message_id: &str, stamp: &str, written: Option<Timestamp>) {
         self.note_near(message_id, written);
         if !stamp.is_empty() {
-            // Of the others, the journal's keys tell.
+            // The journal's keys tell whether the others were delivered.
             remember(&mut self.recent, message_id, stamp.to_owned());
         }
     }
 
-    /// Remembers that a message was delivered, as long as readings come over it.
+    /// Remembers that a message was delivered, as long as readings meet it again.
     pub(super) fn note_near(&mut self, message_id: &str, written: Option<Timestamp>) {
         if let Some(written) = written {
             remember(&mut self.near, message_id, written);
@@ -187,8 +191,9 @@ fn remember<T>(messages: &mut BTreeMap<String, T>, message_id: &str, what: T) {
     }
 }
 
-/// A position for chats that another server has read up to some moment each; what is newer is news, also in chats that
-/// are not among them when it is newer than all of these. `None` without chats.
+/// Builds a position for chats that another server has read, each up to its own moment. Newer messages are
+/// news. In other chats, messages are news when they are newer than all of these moments. `None` without
+/// chats.
 pub fn position(chats: BTreeMap<String, Timestamp>) -> Option<Vec<u8>> {
     let (oldest, newest) = (chats.values().min().copied()?, chats.values().max().copied()?);
     let mut cursor = Cursor { watermark: oldest, ..Cursor::starting_at(newest) };
@@ -254,7 +259,7 @@ mod tests {
         assert!(prompt.open && !whole.open, "what was left out may hold something");
     }
 
-    /// Graph may show a message only after a newer one: until its time is over, a chat is not done with.
+    /// Graph may show a message later than a newer one, so a chat stays open for a while.
     #[test]
     fn a_chat_is_open_until_nothing_can_turn_up_late() {
         let at = |second| Timestamp::from_second(second).unwrap();

@@ -1,4 +1,4 @@
-//! Which messages of a reading are news, and from whom. Pure but for the refusals it hands back.
+//! Decides, without side effects, which messages of a reading are news, and returns the refusals.
 //! It must never look at a display name.
 
 use std::collections::BTreeMap;
@@ -20,45 +20,46 @@ use entraclaw_sanitize::{Context, Limits, Markup, clean_name, sanitize};
 /// The stamp of a delivered message that was then deleted.
 const DELETED: &str = "deleted";
 
-/// The least step of a time in Graph.
+/// The smallest step between two times in Graph.
 const MOMENT: SignedDuration = SignedDuration::from_millis(1);
-/// How long the journal has a key for sure: retention never touches today and yesterday.
+/// How long the journal certainly has a key: retention never touches today and yesterday.
 const KEYS_LAST: SignedDuration = SignedDuration::from_hours(24);
 
-/// Graph's word for a chat of two.
+/// Graph's word for a chat of two people.
 const ONE_ON_ONE: &str = "oneOnOne";
 
-/// What judging needs to know.
+/// The facts by which messages are judged.
 pub(super) struct Bench<'a> {
     pub(super) gate: &'a Gate,
     pub(super) known: &'a Known,
     pub(super) agent: Agent,
     pub(super) group_messages: GroupMessages,
-    /// Since when the agent watches this chat, as it may; what was written before stays unheard.
+    /// When the agent began to watch this chat, where it may; messages from before that get no benefit from
+    /// it.
     pub(super) watched_from: Option<Timestamp>,
     /// The server's time.
     pub(super) now: Timestamp,
-    /// How far it is ahead of ours.
+    /// How far the server's time is ahead of this machine's.
     pub(super) skew: SignedDuration,
-    /// Where the journal has the record of this key.
+    /// Tells where the journal has the record of this key.
     pub(super) held: &'a dyn Fn(&str) -> Held,
-    /// How far each reading goes back over the last one.
+    /// How far each reading overlaps the last one.
     pub(super) overlap: SignedDuration,
-    /// What the operator was asked.
+    /// The permission requests that wait for an answer.
     pub(super) asked: &'a Book,
-    /// Whether what can't be judged now holds up what comes after it.
+    /// Whether a message that can't be judged now holds up the messages after it.
     pub(super) keeps_order: bool,
 }
 
 /// How far a chat had been read before this reading.
 #[derive(Clone, Copy)]
 struct Before {
-    /// Up to here, also what turned up late.
+    /// Up to here, messages that turn up late have been looked for as well.
     settled_to: Timestamp,
     read_to: Timestamp,
 }
 
-/// A message that is news, with what orders it among others.
+/// A message that is news, with the time by which it is ordered among others.
 #[derive(Debug)]
 pub(super) struct News {
     pub(super) written: Timestamp,
@@ -72,11 +73,11 @@ pub(super) struct Refused {
     /// `tenant/object`, as far as it is known.
     pub(super) who: Option<String>,
     pub(super) reason: Reason,
-    /// The author, where it is somebody who could be told a pairing code.
+    /// The author, where it is a person who may be told a pairing code.
     pub(super) stranger: Option<Stranger>,
 }
 
-/// What came of a reading.
+/// The outcome of judging one reading.
 #[derive(Debug)]
 pub(super) struct Judged {
     /// Oldest first.
@@ -86,9 +87,9 @@ pub(super) struct Judged {
     pub(super) answers: Vec<Answer>,
     /// The position once the news are in the journal.
     pub(super) cursor: ChatCursor,
-    /// When somebody last did something there.
+    /// The time of the last activity in the chat.
     pub(super) active_at: Option<Timestamp>,
-    /// Something can't be judged now; the position stays before it.
+    /// A message can't be judged now; the position stays before it.
     pub(super) is_held: bool,
 }
 
@@ -109,7 +110,7 @@ impl Bench<'_> {
         let before = Before { settled_to: cursor.unsettled_from(self.overlap), read_to: cursor.read_to };
         for message in &pages.messages {
             active_at = active_at.max(message.modified);
-            // A stamp from the future must not hide what comes before it.
+            // A stamp from the future must not hide earlier messages.
             let modified = message.modified.unwrap_or(cursor.read_to).min(self.now);
             cursor.read_to = cursor.read_to.max(modified);
             let Some(version) = self.version(chat_id, &mut cursor, before, message) else { continue };
@@ -149,7 +150,7 @@ impl Bench<'_> {
         Judged { news, refused, answers, cursor, active_at, is_held: held.is_some() }
     }
 
-    /// What the message is to somebody who has read up to `cursor`; `None` when it is nothing new.
+    /// What to deliver of a message after a reading up to `cursor`; `None` when it is nothing new.
     fn version(
         &self,
         chat_id: &str,
@@ -176,7 +177,8 @@ impl Bench<'_> {
             Held::InMemory | Held::OnDisk if !message.edited.is_empty() => {
                 (stamp != message.edited).then_some(Version::Edit)
             }
-            // What only memory has is appended again: the position must not pass it before the disk has it.
+            // A record that is only in memory is appended again: the position must not pass it before the
+            // disk has it.
             Held::Nowhere | Held::InMemory => Some(Version::First),
             Held::OnDisk => {
                 cursor.note_near(&message.id, message.created);
@@ -185,8 +187,8 @@ impl Bench<'_> {
         }
     }
 
-    /// Whether a message of which nobody knows anything has been read all the same: its author has not touched it since
-    /// an earlier reading went past it, and no memory reaches back to it. A reaction brings such a message again.
+    /// Whether a message that no memory knows was read before: its author has not changed it since an earlier
+    /// reading went past it, and no memory reaches back to it. A reaction brings such a message again.
     fn is_history(&self, cursor: &ChatCursor, before: Before, message: &Message) -> bool {
         let edited = if message.edited.is_empty() { message.created } else { message.edited.parse().ok() };
         let (Some(created), Some(edited)) = (message.created, edited) else { return false };
@@ -195,7 +197,7 @@ impl Bench<'_> {
         if written <= before.settled_to {
             return key_may_be_gone || is_forgotten(&cursor.passed, &message.id);
         }
-        // What turned up late is told from what was delivered by the ids of the latter.
+        // The ids of delivered messages tell them from messages that turned up late.
         written <= before.read_to && key_may_be_gone && is_forgotten(&cursor.near, &message.id)
     }
 
@@ -205,7 +207,7 @@ impl Bench<'_> {
         if !matches!(verdict, Verdict::Accept | Verdict::Later) {
             return verdict;
         }
-        // What nobody would be heard with need not wait until its author is known.
+        // A message that would not be heard from any author need not wait until its author is known.
         let only_mentioned = match self.gate.chat_rule(chat_id) {
             Some(ChatRule::Off) => return Verdict::Refuse(Reason::ChatOff),
             Some(ChatRule::All) => false,
@@ -246,8 +248,8 @@ impl Bench<'_> {
         Refused { message_id: message.id.clone(), who: sender.shown(&self.agent), reason, stranger }
     }
 
-    /// The answer to something that was asked of this person in this chat: words of its own in the exact form, in a
-    /// message that was never edited and that carries nothing else.
+    /// The answer to a permission request that this person was asked in this chat. The message must have
+    /// exactly the form of an answer, must never have been edited and must carry nothing else.
     fn answer(&self, chat_id: &str, chat_kind: &str, message: &Message) -> Option<Answer> {
         let is_bare =
             message.edited.is_empty() && message.attachments.is_empty() && message.mentions.is_empty();
@@ -286,13 +288,13 @@ fn sender(message: &Message) -> Sender<'_> {
     }
 }
 
-/// Whether a full memory has begun later than with this message.
+/// Whether a full memory begins later than this message.
 fn is_forgotten<T>(memory: &BTreeMap<String, T>, message_id: &str) -> bool {
     memory.len() >= RECENT_MAX
         && memory.first_key_value().is_some_and(|(first, _)| message_id < first.as_str())
 }
 
-/// What tells this state of a message from others.
+/// The stamp that tells this state of a message from its other states.
 fn stamp(message: &Message) -> &str {
     if message.deleted { DELETED } else { &message.edited }
 }

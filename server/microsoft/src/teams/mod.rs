@@ -1,5 +1,6 @@
-//! Teams: one look at the list of chats a tick, then only the chats that changed; and sending.
-//! It must never decide who may speak, which the gate does, nor show a text that has not passed the sanitiser.
+//! Teams: each tick lists the chats and then reads only those that changed; this module also sends messages.
+//! It must never decide who may speak, because the gate does, nor show a text that has not passed the
+//! sanitiser.
 
 mod claims;
 mod cursor;
@@ -42,38 +43,38 @@ use entraclaw_inbox::journal::Journal;
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::storage::Storage;
 
-/// What the source is made of.
+/// The parts that a [`TeamsSource`] is built from.
 #[derive(Clone)]
 pub struct TeamsParts {
-    /// Graph.
+    /// The client for Microsoft Graph.
     pub client: Arc<GraphClient>,
-    /// Where the cursor is kept.
+    /// The storage that holds the cursor.
     pub storage: Arc<dyn Storage>,
-    /// For the status and the interaction log.
+    /// The clock for the status and the interaction log.
     pub clock: Arc<dyn Clock>,
-    /// Who may speak.
+    /// The gate, which decides who may speak.
     pub gate: Arc<Gate>,
-    /// Shared with the outbox.
+    /// What reading has taught; shared with the outbox.
     pub known: Arc<Known>,
-    /// The `[teams]` table.
+    /// The settings of the `[teams]` table.
     pub options: Settings,
 }
 
-/// The source.
+/// The source that polls Teams.
 pub struct TeamsSource {
     parts: TeamsParts,
     status: SourceStatus,
-    /// On a first start, what was written before this is history; what was written before the first poll is not.
+    /// A first start counts messages as history by this moment, not by the moment of the first poll.
     started: Instant,
 }
 
 impl TeamsSource {
-    /// A source that has not asked anybody yet.
+    /// Builds a source that has not asked Graph yet.
     pub fn new(parts: TeamsParts) -> Self {
         Self::with_status(parts, SourceStatus::default())
     }
 
-    /// A source that reports to a handle which somebody else has already.
+    /// Builds a source that reports to an existing status handle.
     pub fn with_status(parts: TeamsParts, status: SourceStatus) -> Self {
         Self { parts, status, started: Instant::now() }
     }

@@ -1,5 +1,6 @@
-//! A page of a list, and the first page as it came the last time: mostly it comes again, to the byte.
-//! It must never take a page for another one: what is remembered counts for the same question and the same bytes only.
+//! A page of a list, and the last first page: mostly Graph sends the same bytes again.
+//! It must never take one page for another: a remembered page counts only for the same request and the same
+//! bytes.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -9,15 +10,15 @@ use serde_json::Value;
 use super::wire;
 use crate::graph::{GraphClient, GraphError, Scope};
 
-/// A longer page is not remembered; there is one for each chat that is swept.
+/// The largest page that is remembered, in bytes; there is one for each swept chat.
 const REMEMBERED_BYTES_MAX: usize = 64 * 1024;
 
-/// A page that was read.
+/// A page with its items.
 #[derive(Debug)]
 pub(super) struct Page<T> {
     pub(super) items: Vec<T>,
     pub(super) unreadable: usize,
-    /// `@odata.nextLink`, unchecked.
+    /// The value of `@odata.nextLink`, unchecked.
     pub(super) next: Option<Value>,
 }
 
@@ -35,14 +36,14 @@ impl<T> Page<T> {
         Ok(Self { items, unreadable, next: body.get("@odata.nextLink").cloned() })
     }
 
-    /// The link to the next page, checked to stay on our origin. Asked for only when it is needed, so that a bad one
-    /// does no harm where the list has nothing more to tell.
+    /// The link to the next page, checked to stay on our origin. Callers ask for it only when they need the
+    /// page, so that a bad link does no harm elsewhere.
     pub(super) fn next(&self, client: &GraphClient) -> Result<Option<String>, GraphError> {
         self.next.as_ref().and_then(Value::as_str).map(|link| client.own_link(link)).transpose()
     }
 }
 
-/// The first page of the last list of a kind, as it came and as it was read.
+/// The first page of the last list of a kind, as its bytes and as its items.
 #[derive(Debug)]
 pub(super) struct LastPage<T>(RefCell<Option<Remembered<T>>>);
 
@@ -60,12 +61,11 @@ impl<T> Default for LastPage<T> {
 }
 
 impl<T> LastPage<T> {
-    /// Forgets it.
     pub(super) fn forget(&self) {
         self.0.replace(None);
     }
 
-    /// Asks for a first page, once. When it is the one before again, that is not read a second time.
+    /// Asks once for a first page. When its bytes are those of the last one, it is not parsed again.
     pub(super) async fn ask(
         &self,
         client: &GraphClient,

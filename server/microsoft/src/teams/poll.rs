@@ -1,4 +1,4 @@
-//! The loop: one event at a time decides what is listed, read and appended next.
+//! The polling loop of Teams: after each event it decides what to list, read and append next.
 //! It must never wait for one chat before it serves another, nor save a position that the journal does not cover.
 
 mod listed;
@@ -32,55 +32,54 @@ use entraclaw_inbox::record::Channel;
 use entraclaw_inbox::source::position::{self, FirstStart};
 use entraclaw_inbox::source::status::{Failed, SourceState, SourceStatus};
 
-/// Chats that are read at the same time.
+/// The most chats that are read at the same time.
 const READS_MAX: usize = 8;
-/// Of those, chats that are only swept; the others are for chats where somebody waits for a message.
+/// The most of those that are only swept; the rest is for chats with a message to fetch.
 const SWEEPS_MAX: usize = 6;
-/// Active chats that are swept for edits and deletions.
+/// The most active chats that are swept for edits and deletions.
 const SWEPT_CHATS_MAX: usize = 20;
-/// How long the news of one chat wait for those of others, so that they can be put in order.
+/// How long the news of one chat wait for the news of others, so that they can be put in order.
 const GATHER: Duration = Duration::from_millis(500);
-/// How often a chat is read again because its newest message was not in what was read.
+/// How often a chat is read again because the reading did not contain its newest message.
 const MISSING_TRIES_MAX: u32 = 3;
 const MISSING_PAUSE: Duration = Duration::from_secs(2);
-/// The first pause after Graph refused what was asked for; it doubles.
+/// The first pause after Graph refused a request; it doubles.
 const REFUSAL_PAUSE: Duration = Duration::from_secs(30);
 /// The first pause after Graph refused the token.
 const SIGNED_OUT_PAUSE: Duration = Duration::from_secs(5);
-/// The longest pause after failures that the server named no time for.
+/// The longest pause after failures for which the server named no time.
 const FAILURE_PAUSE_MAX: Duration = Duration::from_secs(600);
 /// Pause before the sign-in is asked for again.
 const SIGN_IN_PAUSE: Duration = Duration::from_secs(30);
-/// How long a question that Graph refused is not asked again.
+/// How long a form of request that Graph refused is not tried again.
 const REFUSED_PAUSE: Duration = Duration::from_secs(3_600);
-/// Pause before a chat is read again whose messages the journal did not keep.
+/// Pause before a chat is read again after the journal did not keep its messages.
 const APPEND_PAUSE: Duration = Duration::from_secs(5);
-/// How long a message that can't be judged now holds up what comes after it in its chat, for the order's sake.
+/// How long a message that can't be judged now holds up later messages of its chat, to keep their order.
 const HELD_ORDER: Duration = Duration::from_secs(60);
 
-/// What can happen.
 enum Event {
     Read(ReadDone),
     Listed(Result<Listing, GraphError>),
     Due,
 }
 
-/// A chat while the loop runs.
+/// What the running loop knows of a chat.
 #[derive(Default)]
 struct Live {
     kind: String,
-    /// As the list of chats said last; empty before it did.
+    /// The last value from the list of chats; empty before the first.
     updated: String,
-    /// Comings and goings in what was read last.
+    /// The ids of the membership messages in the last reading.
     comings: BTreeSet<String>,
     /// The preview that has not been read yet.
     wanted: Option<Preview>,
     reading: bool,
-    /// Shared with the reading that is on its way.
+    /// Shared with the running reading.
     hurry: Rc<Cell<bool>>,
     /// The first page of the last reading, while the chat is swept.
     last_page: Rc<LastPage<Message>>,
-    /// Read, and waiting to be appended.
+    /// Whether a reading waits to be appended.
     gathered: bool,
     not_before: Option<Instant>,
     failures: u32,
@@ -88,12 +87,12 @@ struct Live {
     asked_at: Option<Timestamp>,
     missing_tries: u32,
     held: Option<Held>,
-    /// The preview whose message was not found; sweeps look for it.
+    /// The preview whose message was not found. Sweeps look for the message.
     given_up: Option<String>,
     last_read: Option<Instant>,
-    /// When the reading began that is on its way, or the last one.
+    /// When the running reading began, else the last one.
     began: Option<Instant>,
-    /// When it is read once more, for what may turn up late.
+    /// When the chat is read once more for messages that may turn up late.
     back_at: Option<Instant>,
     hot_until: Option<Instant>,
 }
@@ -102,17 +101,17 @@ struct Live {
 #[derive(Clone, Copy)]
 struct Held {
     since: Instant,
-    /// The gate's, when that was so.
+    /// The generation of the gate at that time.
     generation: u64,
 }
 
 impl Live {
-    /// Whether something would be lost if the chat were forgotten now.
+    /// Whether work would be lost if the chat were forgotten now.
     fn is_needed(&self) -> bool {
         self.reading || self.gathered || self.wanted.is_some()
     }
 
-    /// The chat is read again when the gate knows more, and once when later messages need not wait any longer.
+    /// Has the chat read again when the gate changes, and once when later messages need not wait any longer.
     fn hold(&mut self, held: Held, read_to: Timestamp) {
         let (now, order_until) = (Instant::now(), held.since + HELD_ORDER);
         self.held = Some(held);
@@ -126,7 +125,8 @@ struct Gathered {
     chat_id: String,
     news: Vec<News>,
     cursor: ChatCursor,
-    /// How long ago, of the newest of them, and by what its author opens the chat for answers; nothing where it does not.
+    /// Opens the chat for answers, where the author of the newest message may do so: the look at the gate
+    /// that it rests on, and when the message was written.
     opened: Option<(Look, Instant)>,
 }
 
@@ -137,9 +137,9 @@ pub(super) struct Poll<'a> {
     /// When this process began to poll.
     begun: Instant,
     cursor: Cursor,
-    /// In which the position is saved.
+    /// The term in which the position is saved.
     term: u64,
-    /// The first start, while nothing has been listed since.
+    /// The first start, as long as no list has been read since.
     first_look: Option<FirstStart>,
     chats: BTreeMap<String, Live>,
     reads: FuturesUnordered<LocalBoxFuture<'static, ReadDone>>,
@@ -155,9 +155,9 @@ pub(super) struct Poll<'a> {
     dirty: bool,
     /// Why the position could not be saved.
     unsaved: Option<String>,
-    /// Why the journal did not keep what was read last.
+    /// Why the journal did not keep the messages of the last append.
     unkept: Option<String>,
-    /// The answer to a permission request that could not be kept last.
+    /// The last answer to a permission request that could not be kept.
     untaken: Option<String>,
 }
 
@@ -196,7 +196,7 @@ impl<'a> Poll<'a> {
         }
     }
 
-    /// Runs for ever.
+    /// Runs the loop; it never ends.
     pub(super) async fn run(mut self) -> Infallible {
         loop {
             if !self.is_going_back() {
@@ -213,8 +213,8 @@ impl<'a> Poll<'a> {
         }
     }
 
-    /// Goes back where the journal's files have lost messages. Returns whether that must wait for readings that are on
-    /// their way, for they were begun from where nothing was lost.
+    /// Moves the position back where the journal's files have lost messages. Returns whether that must wait
+    /// for running readings, because they began from the old position.
     fn is_going_back(&mut self) -> bool {
         let Some(again) = self.journal.to_read_again(self.cursor.losses_done) else { return false };
         if !self.reads.is_empty() || !self.gathered.is_empty() || self.listing.is_some() {
@@ -248,7 +248,7 @@ impl<'a> Poll<'a> {
         }
     }
 
-    /// The next moment at which something is due that no future tells of.
+    /// The next moment at which work is due that no future announces.
     fn next_wake(&self) -> Instant {
         let now = Instant::now();
         let mut wake = now + FAILURE_PAUSE_MAX;
@@ -262,7 +262,7 @@ impl<'a> Poll<'a> {
         wake
     }
 
-    /// Chats to read, with the moment from which they may be.
+    /// The chats to read, each with the moment from which it may be read.
     fn readable(&self, now: Instant) -> impl Iterator<Item = (&String, Instant)> {
         let sweep = self.parts.options.sweep_interval;
         let generation = self.parts.gate.generation();
@@ -278,7 +278,7 @@ impl<'a> Poll<'a> {
                 }
             };
             let free = self.parts.client.free_at(id).unwrap_or(now);
-            // What was held is read again as soon as the gate knows more.
+            // A held chat is read again as soon as the gate has changed.
             let knows_more = live.held.is_some_and(|held| held.generation != generation);
             let not_before = live.not_before.filter(|_| !knows_more).unwrap_or(now);
             Some((id, due.max(free).max(not_before)))
@@ -298,7 +298,8 @@ impl<'a> Poll<'a> {
                 Some((live.wanted.is_none(), live.failures, id.clone()))
             })
             .collect();
-        // A chat that is only swept comes after one where somebody waits, and one that fails after one that does not.
+        // Chats with a message to fetch come before chats that are only swept, and working chats before
+        // failing ones.
         due.sort();
         for (is_sweep, _, id) in due {
             if self.reads.len() >= READS_MAX || (is_sweep && self.sweeps() >= SWEEPS_MAX) {
@@ -308,14 +309,14 @@ impl<'a> Poll<'a> {
         }
     }
 
-    /// Chats that are being read although nobody waits for a message there.
+    /// The number of running readings that are only sweeps.
     fn sweeps(&self) -> usize {
         self.chats.values().filter(|live| live.reading && live.wanted.is_none()).count()
     }
 
     fn start_list(&mut self, now: Instant) {
         let overlap = self.overlap();
-        // After a restart, also what had been seen and not read is looked for.
+        // After a restart, the list also goes back to messages that were listed and not read.
         let known_to = self.cursor.behind.map_or(self.cursor.watermark, |b| b.min(self.cursor.watermark));
         let known_to = known_to.min(self.active_before().unwrap_or(known_to));
         let job = ListJob {
@@ -337,7 +338,7 @@ impl<'a> Poll<'a> {
         }));
     }
 
-    /// The oldest activity for which a chat is still swept, as long as this process has listed nothing.
+    /// The oldest activity for which a chat is still swept; only as long as this process knows no chat.
     fn active_before(&self) -> Option<Timestamp> {
         if !self.chats.is_empty() {
             return None;
@@ -348,7 +349,7 @@ impl<'a> Poll<'a> {
         active.map(|chat| chat.read_to).filter(|read_to| *read_to > since).min()
     }
 
-    /// Time to the next look: longer, where the configuration says so, when nobody has written for a while.
+    /// The time to the next list. The configuration may make it longer when no message has come for a while.
     fn cadence(&self, now: Instant) -> Duration {
         let options = &self.parts.options;
         let hot = self.chats.values().any(|live| live.wanted.is_some() || live.hot_until > Some(now));
@@ -393,7 +394,7 @@ impl<'a> Poll<'a> {
         });
     }
 
-    /// Members of a chat have changed, so nobody is written to there before somebody has looked who is in it.
+    /// Notes that a chat's members have changed, so that they are looked up before a message is sent there.
     fn members_changed(&self, chat_id: &str) {
         self.parts.known.members_changed(chat_id);
         members::tell(&*self.parts.storage, chat_id, self.parts.clock.now());
@@ -404,10 +405,12 @@ impl<'a> Poll<'a> {
             return self.parts.client.delay_after(error, failures);
         }
         if error.failure == Failure::SignIn {
-            // The sign-in has a pause of its own; asking for it costs nothing, and somebody may have mended it.
+            // The sign-in has a pause of its own. Asking for it costs nothing, and the operator may have
+            // repaired it.
             return SIGN_IN_PAUSE;
         }
-        // Repeating it does not help soon, but somebody may repair it. A refused token may be replaced at any moment.
+        // A repetition does not help soon, but the operator may repair the cause. A refused token may be
+        // replaced at any moment.
         let signed_out = error.failure == Failure::Unauthorized;
         let pause = if signed_out { SIGNED_OUT_PAUSE } else { REFUSAL_PAUSE };
         let pause = pause.saturating_mul(1 << failures.saturating_sub(1).min(8));
@@ -426,7 +429,7 @@ impl<'a> Poll<'a> {
         self.status.update(|state| state.fail(failed, now));
     }
 
-    /// An answer came; what went wrong before is over, unless another question fails still.
+    /// Clears the error after an answer, unless another request still fails.
     fn recovered(&self) {
         if self.list_failures == 0 && self.chats.values().all(|live| live.failures == 0) {
             self.status.update(SourceState::recover);

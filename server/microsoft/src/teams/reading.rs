@@ -1,4 +1,4 @@
-//! Reading one chat back to its cursor, page by page, and on into the overlap where late messages turn up.
+//! Reads one chat back to its cursor, page by page, and on into the overlap where late messages turn up.
 //! It must never stop before the cursor is crossed, as long as the bound allows.
 
 use std::cell::Cell;
@@ -12,50 +12,50 @@ use super::page::{LastPage, Page};
 use super::wire::{self, Message, Preview};
 use crate::graph::{Failure, GraphClient, GraphError, Scope};
 
-/// Pages of one reading; with 50 messages each, 10,000 messages.
+/// The most pages of one reading; with 50 messages each, these are 10,000 messages.
 const READ_PAGES_MAX: usize = 200;
-/// What it is, in errors.
+/// The name of the list in errors.
 const WHAT: &str = "the list of messages";
-/// How long a later page is tried again before the whole reading is given up and begins anew.
+/// How long a later page is tried again before the whole reading is given up and started again.
 const PAGE_PATIENCE: Duration = Duration::from_secs(60);
 
-/// What to read.
+/// What one reading has to read.
 #[derive(Debug, Clone)]
 pub(super) struct ReadJob {
     pub(super) chat_id: String,
-    /// Everything that changed after this.
+    /// The reading covers every message that changed after this.
     pub after: Timestamp,
-    /// What changed up to here has been read before; what of it turns up only now is late.
+    /// Earlier readings covered changes up to here; a message from before that turns up only now is late.
     pub(super) read_to: Timestamp,
     pub(super) page_size: u32,
-    /// Whether Graph is asked to filter; a tenant that refuses it gets the plain question.
+    /// Whether Graph is asked to filter; a tenant that refuses this is asked without a filter.
     pub(super) filtered: bool,
-    /// The preview that caused it; none for a sweep.
+    /// The preview that caused the reading; none for a sweep.
     pub(super) wanted: Option<Preview>,
-    /// Whether somebody waits for a message: then the overlap is looked at only as far as costs little. It may become
-    /// true while a sweep is on its way.
+    /// Whether a new message waits in the chat. Then the overlap is read only as far as that costs little. It
+    /// may become true during a sweep.
     pub(super) hurry: Rc<Cell<bool>>,
     /// The first page of the last reading.
     pub(super) last: Rc<LastPage<Message>>,
 }
 
 impl ReadJob {
-    /// Whether so many messages of the overlap are enough for now. After a burst the overlap is many pages long, and a
-    /// chat gives one page a second.
+    /// Whether this many messages of the overlap are enough for now. After a burst the overlap is many pages
+    /// long, and Graph gives one page a second of a chat.
     fn may_stop(&self, overlap_messages: usize) -> bool {
         self.hurry.get() && overlap_messages * 2 >= self.page_size as usize
     }
 }
 
-/// What was read.
+/// The messages of a reading.
 #[derive(Debug)]
 pub(super) struct Pages {
     /// Oldest first.
     pub(super) messages: Vec<Message>,
     pub(super) unreadable: usize,
-    /// Everything that changed after this was read.
+    /// The reading covered every message that changed after this.
     pub from: Timestamp,
-    /// Whether the bound ended it: there are older messages that nobody has read.
+    /// Whether the bound ended the reading, so that older messages stay unread.
     pub(super) cut: bool,
 }
 
@@ -75,7 +75,7 @@ pub(super) async fn read(client: Arc<GraphClient>, job: ReadJob) -> ReadDone {
 async fn pages(client: &GraphClient, job: &ReadJob) -> Result<Pages, GraphError> {
     let top = job.page_size.to_string();
     let filter = format!("lastModifiedDateTime gt {}", job.after);
-    // A filter counts only beside an order by the same property.
+    // Graph applies a filter only together with an order by the same property.
     let mut query = vec![("$top", top.as_str()), ("$orderby", "lastModifiedDateTime desc")];
     if job.filtered {
         query.push(("$filter", &filter));
@@ -93,7 +93,7 @@ async fn pages(client: &GraphClient, job: &ReadJob) -> Result<Pages, GraphError>
         };
         let messages = &page.items;
         read.unreadable += page.unreadable;
-        // The filter is checked again: some tenants ignore it.
+        // The filter is checked again because some tenants ignore it.
         let oldest = messages.iter().filter_map(|m| m.modified).min();
         let crossed = oldest.is_some_and(|at| at <= job.after);
         overlap_messages +=
@@ -118,7 +118,7 @@ async fn pages(client: &GraphClient, job: &ReadJob) -> Result<Pages, GraphError>
 }
 
 impl ReadDone {
-    /// Whether Graph refused the question itself, so that the plain one is worth a try.
+    /// Whether Graph refused the request itself, so that one without a filter is worth a try.
     pub(super) fn filter_was_refused(&self) -> bool {
         self.job.filtered && matches!(&self.outcome, Err(e) if e.failure == Failure::BadRequest)
     }

@@ -1,7 +1,7 @@
-//! One sender at a time in a chat, over all sessions of this machine: Graph takes one request a second of a chat and
-//! counts what it refuses, so those who ask beside each other would keep each other out.
+//! Lets one session of this machine at a time send in a chat: Graph takes one request a second of a chat and
+//! counts refused ones too, so sessions that send at the same time would block each other.
 //!
-//! It must never keep a message from being sent: who gets no turn goes on without one.
+//! It must never keep a message from being sent: a session that gets no turn goes on without one.
 
 use std::time::Duration;
 
@@ -12,12 +12,13 @@ use entraclaw_seams::random::Random;
 use entraclaw_seams::storage::{Lock, Storage};
 
 const FOLDER: &str = "sources";
-/// Chats share so many locks, whose files stay: few, and yet one slow chat hardly ever holds another.
+/// The number of locks that the chats share. Their files stay, so they are few; yet a slow chat hardly ever
+/// delays another.
 const LOCKS: u32 = 256;
-/// Between two tries, and what is added to it by chance.
+/// The pause between two tries, and the most that is added to it at random.
 const TRY_EVERY_MS: u64 = 50;
 
-/// Waits for a turn in a chat until `deadline`; others of the machine wait until it is dropped.
+/// Waits until `deadline` for a turn in a chat. Other sessions of the machine wait until the turn is dropped.
 pub(super) async fn turn(
     storage: &dyn Storage,
     random: &dyn Random,
@@ -38,7 +39,7 @@ pub(super) async fn turn(
     match taken {
         Ok(lock) => {
             if waited && lock.is_some() {
-                // Whoever had the turn has asked just now.
+                // The session that had the turn has just sent a request.
                 tokio::time::sleep(CHAT_SPACING).await;
             }
             lock

@@ -1,5 +1,6 @@
 //! The group chats that the agent watches: `sources/watched_chats.json`, shared by all sessions of a home folder.
-//! It only ever widens what is heard within what the operator made watchable; whoever reads it checks that again.
+//! It must never widen what is heard beyond the chats that the operator made watchable; each reader checks
+//! that again.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -8,26 +9,26 @@ use serde::{Deserialize, Serialize};
 
 use entraclaw_seams::storage::{Storage, read_whole};
 
-/// Where the list is kept.
+/// The file that holds the list.
 pub const FILE: &str = "sources/watched_chats.json";
 const FOLDER: &str = "sources";
 const LOCK: &str = "sources/watched_chats.lock";
-/// How long another session's change is waited for.
+/// How long a session waits for another session's change.
 const LOCK_WAIT_MS: u64 = 1_000;
-/// The largest list that is read.
+/// The largest list that is read, in bytes.
 const BYTES_MAX: u64 = 1024 * 1024;
-/// Chats that can be watched.
+/// The most chats that can be watched.
 const CHATS_MAX: usize = 500;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct List {
     /// Version of this shape; 1.
     v: u32,
-    /// Chat ids with the moment from which they are watched, RFC 3339.
+    /// Chat ids with the moment from which each is watched, as RFC 3339.
     chats: BTreeMap<String, String>,
 }
 
-/// The file of a list that is taken over from elsewhere: chat ids with the moment from which they are watched.
+/// Builds the file for a list from another server: chat ids with the moment from which each is watched.
 pub fn list(chats: BTreeMap<String, String>) -> Option<Vec<u8>> {
     serde_json::to_vec(&List { v: 1, chats: chats.into_iter().take(CHATS_MAX).collect() }).ok()
 }
@@ -40,7 +41,8 @@ impl<'a> Watched<'a> {
         Self(storage)
     }
 
-    /// The chats that are watched. A list that can't be read is an empty one, with a warning: hearing less is safe.
+    /// The chats that are watched. A list that can't be read counts as empty, with a warning: hearing less is
+    /// safe.
     pub(super) fn chats(&self) -> BTreeMap<String, String> {
         self.read().unwrap_or_else(|error| {
             tracing::warn!(%error, file = FILE, "the list of watched chats can't be read; no chat is watched");

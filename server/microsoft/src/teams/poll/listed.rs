@@ -1,4 +1,4 @@
-//! What the list of chats changes: which chats are met for the first time, and which have something new.
+//! Takes a finished list of chats: it finds the chats that are new and those that have something new.
 //! It must never let a strange date or an unreadable row hide another chat.
 
 use jiff::{SignedDuration, Timestamp};
@@ -26,7 +26,7 @@ impl Poll<'_> {
             }
         };
         self.list_failures = 0;
-        // What had been seen and not read before a restart has now been listed again.
+        // The list now contains again what was listed and not read before a restart.
         self.cursor.behind = None;
         if !listing.sorted && self.unsorted_until.is_none_or(|until| until <= now) {
             self.unsorted_until = Some(now + REFUSED_PAUSE);
@@ -35,7 +35,7 @@ impl Poll<'_> {
             tracing::warn!(count = listing.unreadable, "chats without a usable id are passed over");
         }
         if let Some(first) = self.first_look {
-            // What was written before the first start is history.
+            // Messages from before the first start are history.
             let look_back = self.parts.options.look_back;
             self.cursor = Cursor::starting_at(first.history_ends(look_back, self.parts.client.server_now()));
         }
@@ -43,7 +43,7 @@ impl Poll<'_> {
         let server_now = self.parts.client.server_now();
         for row in listing.rows {
             if let Some(created) = row.preview.as_ref().and_then(|p| p.created) {
-                // A date from the future must not hide what comes before it.
+                // A date from the future must not hide earlier messages.
                 self.cursor.watermark = self.cursor.watermark.max(created.min(server_now));
             }
             self.on_row(row, before);
@@ -69,7 +69,7 @@ impl Poll<'_> {
         live.kind = kind;
         let before = std::mem::replace(&mut live.updated, updated);
         if !before.is_empty() && before != live.updated {
-            // It has another name or other members; which, the list does not say.
+            // Its name or its members have changed; the list does not say which.
             self.members_changed(&id);
         }
         let live = self.chats.entry(id.clone()).or_default();
@@ -81,13 +81,13 @@ impl Poll<'_> {
             live.wanted = Some(preview);
             live.hurry.set(true);
             if live.held.is_some() && live.failures == 0 {
-                // It may be from somebody who is known.
+                // The author of the new message may be known.
                 live.not_before = None;
             }
         }
     }
 
-    /// A chat is to this process what it was to the one before.
+    /// Continues with a chat that the previous process was reading or sweeping.
     fn take_up(&mut self, id: &str) {
         let Some(chat) = self.cursor.chats.get(id).filter(|chat| chat.was_active()).cloned() else { return };
         let now = Instant::now();
@@ -96,18 +96,19 @@ impl Poll<'_> {
         self.heat(id, Some(chat.read_to), now);
     }
 
-    /// A chat that has no position yet gets one. Returns whether it has one now.
+    /// Gives a position to a chat that has none. Returns whether it has one now.
     fn meet(&mut self, id: &str, preview: Option<&Preview>, watermark_before: Timestamp) -> bool {
         const MOMENT: SignedDuration = SignedDuration::from_millis(1);
         let created = preview.and_then(|p| p.created);
         let floor = if self.first_look.is_some() {
             self.cursor.since
         } else {
-            // Had it had a message since, it would have been in the list.
+            // A message since then would have put the chat into the list.
             let floor = watermark_before.checked_sub(self.overlap()).unwrap_or(watermark_before);
             let floor = floor.max(self.cursor.since);
             match created.and_then(|at| at.checked_sub(MOMENT).ok()) {
-                // It did not exist when everything was listed, so its newest message is news whatever its date.
+                // The chat did not exist when all chats were listed, so its newest message is news whatever
+                // its date.
                 Some(before_newest) if self.cursor.all_known => floor.min(before_newest),
                 _ => floor,
             }

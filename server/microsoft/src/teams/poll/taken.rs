@@ -1,4 +1,4 @@
-//! What a finished reading becomes: news to append, refusals to log, or a pause before the next try.
+//! Turns a finished reading into news to append, refusals to log, or a pause before the next try.
 //! A failure must never touch any other chat, and a position must never be saved before the journal has its news.
 
 use std::collections::BTreeSet;
@@ -55,7 +55,7 @@ impl Poll<'_> {
         };
         live.failures = 0;
         live.not_before = None;
-        // Before its messages are told, so that they don't come with a warning that is over.
+        // This comes before the messages are delivered, so that they don't come with an outdated warning.
         self.recovered();
         let Some(live) = self.chats.get_mut(&job.chat_id) else { return };
         let missing = job.wanted.as_ref().and_then(|w| w.message_id.as_ref()).is_some_and(|wanted| {
@@ -72,7 +72,7 @@ impl Poll<'_> {
                 "the newest message of the list of chats is not in its chat; the chat is looked at for a while"
             );
             live.given_up = job.wanted.as_ref().map(|wanted| wanted.print.clone());
-            // However short an active chat is looked at, here it is more than once.
+            // Here the chat is swept more than once, even where `hot_for` is very short.
             let options = &self.parts.options;
             let look_for = options.hot_for.max(options.sweep_interval.saturating_mul(2) + MISSING_PAUSE);
             live.hot_until = live.hot_until.max(Some(now + look_for));
@@ -92,7 +92,8 @@ impl Poll<'_> {
             });
         }
         let Some(position) = self.cursor.chats.get(&job.chat_id).cloned() else { return };
-        // Who was let in a moment ago may have written at once, and what is refused is not judged again.
+        // A person who was let in a moment ago may have written at once, and a refused message is not judged
+        // again.
         self.parts.gate.look(self.journal);
         let generation = self.parts.gate.generation();
         let look = self.parts.known.look(generation);
@@ -117,12 +118,13 @@ impl Poll<'_> {
         let began = server_now.checked_sub(reading_for).unwrap_or(server_now);
         cursor.note_read_from(pages.from, began, &position, self.overlap());
         self.heat(&job.chat_id, active_at, now);
-        // An answer that can't be kept now is read again; nobody may think that it counts, nor is it for the model.
+        // An answer that can't be kept now is read again. Until then it does not count, and the model never
+        // gets it.
         let mut are_taken = true;
         for answer in answers {
             are_taken &= self.take_answer(&answer);
         }
-        // One is enough: they are all of the other one of the two.
+        // One is enough: in a chat of two, all strangers are the same person.
         if let Some(stranger) = refused.iter().rev().find_map(|one| one.stranger.as_ref())
             && let Some(reply) = self.parts.gate.meet(stranger)
         {
@@ -148,13 +150,13 @@ impl Poll<'_> {
         if !are_taken {
             cursor = position;
         } else if is_held {
-            // The chat stays one that has something unread, after a restart too.
+            // The chat keeps counting as unread, after a restart too.
             cursor.print.clear();
         } else if let (Some(wanted), false) = (&job.wanted, missing) {
-            // A restart looks again for what was missing.
+            // This is left out for a missing message, so that a restart looks for it again.
             cursor.print.clone_from(&wanted.print);
         }
-        // Who wrote may have left since, where anybody came or went.
+        // Where members came or left, the author may have left since.
         let newest = news.iter().map(|one| one.written).max().filter(|_| !comings);
         let age = newest.map(|written| server_now.duration_since(written));
         let since = age.and_then(|age| now.checked_sub(Duration::try_from(age).unwrap_or_default()));
@@ -163,7 +165,7 @@ impl Poll<'_> {
         self.flush_at = self.flush_at.or(Some(now + GATHER));
     }
 
-    /// Says whether a reading tells that somebody came or went, and tells it on where that is new.
+    /// Says whether a reading shows that members came or left, and reports it where that is new.
     fn note_comings(&mut self, chat_id: &str, messages: &[Message]) -> bool {
         let is_coming = |message: &&Message| message.kind == MessageKind::Members;
         let comings: BTreeSet<String> = messages.iter().filter(is_coming).map(|m| m.id.clone()).collect();
@@ -184,20 +186,20 @@ impl Poll<'_> {
         Watched::of(&*self.parts.storage).chats().get(chat_id)?.parse().ok()
     }
 
-    /// A chat in which something may turn up late is read once more, whatever else happens.
+    /// Plans one more reading of a chat in which messages may turn up late.
     pub(super) fn come_back(&mut self, chat_id: &str, cursor: &ChatCursor, now: Instant) {
         let wait = cursor.settles_at(self.overlap()).duration_since(self.parts.client.server_now());
         let wait = Duration::try_from(wait).unwrap_or(Duration::ZERO);
-        // What a reading left out is for a sweep, which nobody waits for.
+        // The part that a reading left out is read by a sweep, because no message waits for it.
         let wait =
             if cursor.settled_to.is_some() { wait.max(self.parts.options.sweep_interval) } else { wait };
         if let Some(live) = self.chats.get_mut(chat_id) {
-            // A date far in the future is no moment to wait for.
+            // A date too far in the future gives no moment to wait for.
             live.back_at = cursor.open.then(|| now.checked_add(wait)).flatten();
         }
     }
 
-    /// A chat where somebody was active lately is swept for a while.
+    /// Has a chat with recent activity swept for a while.
     pub(super) fn heat(&mut self, chat_id: &str, active_at: Option<Timestamp>, now: Instant) {
         let Some(active_at) = active_at else { return };
         let ago = self.parts.client.server_now().duration_since(active_at);
@@ -219,7 +221,7 @@ impl Poll<'_> {
         }
     }
 
-    /// Says whether it was kept.
+    /// Keeps an answer to a permission request. Returns whether it was kept.
     fn take_answer(&mut self, answer: &Answer) -> bool {
         let taken = match permission::take(&*self.parts.storage, answer) {
             Ok(taken) => taken,
@@ -248,7 +250,7 @@ impl Poll<'_> {
         self.refusals.write(self.journal, refusal, self.parts.clock.now());
     }
 
-    /// Appends as soon as nothing more is on its way, or the time to gather is over.
+    /// Appends the gathered news as soon as no reading runs any more, or the time to gather is over.
     pub(super) fn append_what_is_gathered(&mut self) {
         let now = Instant::now();
         let Some(flush_at) = self.flush_at else { return };
@@ -295,7 +297,7 @@ impl Poll<'_> {
         }
     }
 
-    /// Saves the position if it moved. A failure costs only what a restart reads again.
+    /// Saves the position if it moved. After a failure, a restart only reads some messages again.
     pub(super) fn save(&mut self) {
         if !std::mem::take(&mut self.dirty) {
             return;
@@ -311,7 +313,7 @@ impl Poll<'_> {
             self.unsaved.as_ref(),
             position::save(&*self.parts.storage, *term, &cursor),
         );
-        // It is tried again at the next event.
+        // A failed save is tried again at the next event.
         self.dirty = self.unsaved.is_some();
     }
 }

@@ -1,5 +1,5 @@
-//! `react`, `edit_message`, `mark_read`: small acts on messages and chats.
-//! Each is harmless to repeat, and each is in the interaction log before it is done.
+//! The tools `react`, `edit_message` and `mark_read`, which act on messages and chats.
+//! A repeated act must never do harm, and no act is done before the interaction log has it.
 
 use serde_json::{Value, json};
 
@@ -10,16 +10,15 @@ use crate::teams::identity::identify;
 use entraclaw_inbox::tool::{ContentType, OutgoingTeams};
 use entraclaw_mcp::Refusal;
 
-/// The reaction of who only wants to say "seen".
+/// The default reaction; it says "seen".
 pub(super) const REACTION_DEFAULT: &str = "👍";
-/// Longest emoji, in bytes: a family of four with skin tones.
+/// The longest emoji in bytes, such as a family of four with skin tones.
 const REACTION_BYTES_MAX: usize = 64;
 
-/// Reads a reaction.
 pub(super) fn reaction(text: &str) -> Result<String, Refusal> {
     let text = text.trim();
     let plain = |c: char| c.is_ascii() || c.is_alphanumeric() || c.is_whitespace() || c.is_control();
-    // Keycap emoji begin with an ASCII character, so one is enough that is none.
+    // Keycap emoji begin with an ASCII character, so one character outside ASCII is enough.
     if text.is_empty() || text.len() > REACTION_BYTES_MAX || text.chars().all(plain) {
         return Err("reaction: expected one emoji; leave it out for 👍".to_owned());
     }

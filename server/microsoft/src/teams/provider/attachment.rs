@@ -1,5 +1,7 @@
-//! `download_attachment`: one file or image of an allowed person's message, into a private folder.
-//! It must never fetch from an address that a message names but through Graph, nor believe a name about what a file is.
+//! The tool `download_attachment`: it puts one file or image of an allowed person's message into a private
+//! folder.
+//! It must never fetch an address of a message other than through Graph, nor believe a name about the kind of
+//! a file.
 
 use std::path::Path;
 
@@ -14,19 +16,19 @@ use entraclaw_inbox::gate::{Reason, Verdict};
 use entraclaw_inbox::upkeep::{ATTACHMENT_FILES_MAX, ATTACHMENTS as FOLDER, make_room};
 use entraclaw_sanitize::clean_file_name;
 
-/// Attachments of one message that can be asked for.
+/// The highest number of an attachment that can be asked for.
 pub(super) const NUMBER_MAX: u64 = 500;
-/// Bytes of a name that are kept.
+/// The most bytes of a name that are kept.
 const NAME_BYTES_MAX: usize = 80;
-/// Longest id of a hosted content, in bytes.
+/// The longest id of a hosted content in bytes.
 const HOSTED_ID_BYTES_MAX: usize = 1_024;
 
-/// Something that can be fetched.
+/// A part of a message that can be fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Part {
-    /// A file in SharePoint or OneDrive, by the address that Teams gave it.
+    /// A file in SharePoint or OneDrive, with the address that Teams gave it.
     Shared { name: String, url: String },
-    /// An image or a code snippet that Teams itself keeps.
+    /// An image or a code snippet that Teams itself stores.
     Hosted { id: String, name: String },
 }
 
@@ -76,7 +78,7 @@ impl TeamsProvider {
         let bytes = fetched.map_err(|error| not_fetched(part, &error))?;
         let (kind, extension) = kind_of(&bytes);
         let stem = stem_of(name);
-        // Old days are deleted by the name.
+        // The folders of old days are deleted by their names.
         let day = client.server_now().strftime("%Y-%m-%d");
         let path = format!("{FOLDER}/{day}-{}-{number}-{stem}.{extension}", clean_file_name(message_id));
         let kept = self.storage.create_dir(FOLDER).and_then(|()| self.storage.replace(&path, &bytes));
@@ -98,7 +100,7 @@ impl TeamsProvider {
         Ok(result)
     }
 
-    /// Deletes the oldest files that were fetched before, where there are too many. Says so.
+    /// Deletes the oldest fetched files where there are too many. Returns a sentence that says so.
     fn make_room(&self, chat_id: &str, kept: &str) -> Option<String> {
         let gone = match make_room(&*self.storage, kept, self.attachments_bytes_max) {
             Ok(0) => return None,
@@ -124,7 +126,8 @@ fn not_fetched(part: &Part, error: &GraphError) -> String {
     format!("{}{hint}", failed("the attachment could not be fetched", error))
 }
 
-/// What can be fetched of a message: files first, then what Teams keeps itself, in the order of the message.
+/// The parts of a message that can be fetched: first files, then parts that Teams stores, each in the
+/// message's order.
 fn parts(message: &Message) -> Vec<Part> {
     let files = message.attachments.iter().filter(|a| a.content_type == "reference").filter_map(|a| {
         let url = a.content_url.clone().filter(|url| url.starts_with("https://"))?;
@@ -142,7 +145,7 @@ fn parts(message: &Message) -> Vec<Part> {
     files.chain(hosted).take(usize::try_from(NUMBER_MAX).unwrap_or(usize::MAX)).collect()
 }
 
-/// Ids between `hostedContents/` and `/$value`. Only the id is taken; the address is made anew.
+/// The ids between `hostedContents/` and `/$value`. Only the id is taken; the address is built again.
 fn hosted_ids(text: &str) -> Vec<String> {
     let id = |rest: &str| {
         let (id, _) = rest.split_once("/$value")?;
@@ -152,7 +155,8 @@ fn hosted_ids(text: &str) -> Vec<String> {
     text.split("hostedContents/").skip(1).filter_map(id).collect()
 }
 
-/// Kind and file ending by the bytes alone. What could be run is `bin`, and what is text is `txt`, whatever it says.
+/// The kind and the file ending, by the bytes alone. A file that could be run gets `bin`, and every text gets
+/// `txt`.
 fn kind_of(bytes: &[u8]) -> (&'static str, &'static str) {
     match infer::get(bytes) {
         Some(kind) if kind.matcher_type() == infer::MatcherType::App => (kind.mime_type(), "bin"),
@@ -162,7 +166,7 @@ fn kind_of(bytes: &[u8]) -> (&'static str, &'static str) {
     }
 }
 
-/// A short name without its ending.
+/// Shortens a name and takes off its ending.
 fn stem_of(name: &str) -> String {
     let clean = clean_file_name(name);
     let stem = clean.rsplit_once('.').map_or(clean.as_str(), |(stem, _)| stem);

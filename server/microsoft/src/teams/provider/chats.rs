@@ -1,4 +1,4 @@
-//! `list_chats`, `watch_chat`, `unwatch_chat`: which chats there are, and of which every message is wanted.
+//! The tools `list_chats`, `watch_chat` and `unwatch_chat`: they list chats and choose those to hear in full.
 //! It must never list a chat that no allowed person is in.
 
 use serde_json::{Value, json};
@@ -12,13 +12,13 @@ use crate::teams::wire;
 use entraclaw_inbox::gate::Verdict;
 use entraclaw_sanitize::clean_name;
 
-/// Chats in one answer when the model does not say.
+/// The number of chats in one answer when the model names none.
 pub(super) const LIMIT_DEFAULT: u64 = 20;
-/// Graph's page.
+/// The number of chats on a page of Graph.
 const PAGE_SIZE: &str = "50";
-/// People named of one chat.
+/// The most people who are named for one chat.
 const PEOPLE_NAMED_MAX: usize = 10;
-/// Bytes of one answer, before what stands around it.
+/// The most bytes of one answer, without the text around it.
 const ANSWER_BYTES_MAX: usize = 7_000;
 
 impl TeamsProvider {
@@ -26,7 +26,7 @@ impl TeamsProvider {
         let client = &self.outbox.client;
         self.outbox.gate.look(&self.outbox.journal);
         let look = self.outbox.look();
-        // A failure only leaves the agent's own tenant unknown, which shows fewer chats.
+        // A failure only leaves the agent's own tenant unknown; then fewer chats are shown.
         let _ = identify(client, &self.outbox.known).await;
         let query = [
             ("$expand", "members,lastMessagePreview"),
@@ -46,7 +46,7 @@ impl TeamsProvider {
             let Some(chat) = wire::chat(row) else { continue };
             let listed = row.get("members").and_then(Value::as_array);
             let members = listed.map_or(&[][..], Vec::as_slice);
-            // Of a large chat, the list shows some of the members only.
+            // The list shows only some of the members of a large chat.
             let is_partial = listed.is_none_or(|members| members.len() >= EXPANDED_MEMBERS_MAX);
             let verdicts: Vec<Verdict> =
                 members.iter().map(|m| self.outbox.judge_member(&member_of(m))).collect();

@@ -1,5 +1,6 @@
-//! `create_chat`: begins a chat with allowed people.
-//! It must never add anybody whom the gate does not accept, and never create a group twice because an answer was lost.
+//! The tool `create_chat`, which creates a chat with allowed people.
+//! It must never add a person whom the gate does not accept, nor create a group twice because an answer was
+//! lost.
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -12,20 +13,19 @@ use entraclaw_inbox::gate::{Guid, Sender, SenderKind, Verdict};
 use entraclaw_mcp::Refusal;
 use entraclaw_sanitize::clean_name;
 
-/// People of a new chat, beside the agent.
+/// The most people in a new chat beside the agent.
 pub(super) const PEOPLE_MAX: usize = 20;
 /// Teams' limit for a topic, in characters.
 const TOPIC_CHARS_MAX: usize = 250;
-/// Characters that Teams refuses in a topic.
+/// The character that Teams refuses in a topic.
 const TOPIC_WITHOUT: char = ':';
 
-/// Who is wanted, and for what.
+/// The people and the topic of the wanted chat.
 pub(super) struct Wanted {
     people: Vec<(Option<Guid>, Guid)>,
     topic: String,
 }
 
-/// Reads the arguments.
 pub(super) fn wanted(people: &[String], topic: &str) -> Result<Wanted, Refusal> {
     let fix = "people: expected the sender_id of a message, or sender_tenant_id/sender_id";
     let person = |text: &String| match text.split_once('/') {

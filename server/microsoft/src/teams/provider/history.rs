@@ -1,6 +1,6 @@
-//! `read_chat`: a page of a chat's older messages, by the rules of the inbox.
-//! It must never show what a person who may not write has written, nor what somebody wrote before being let in, but for
-//! the fact that something is left out.
+//! The tool `read_chat`, which shows a page of a chat's older messages by the rules of the inbox.
+//! It must never show a message of a person who may not write, or a message from before its author was let
+//! in; it only says that something is left out.
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -12,16 +12,16 @@ use crate::teams::wire::{self, Message, MessageKind};
 use entraclaw_inbox::gate::Verdict;
 use entraclaw_mcp::Refusal;
 
-/// Messages of a page when the model does not say.
+/// The number of messages on a page when the model names none.
 pub(super) const LIMIT_DEFAULT: u64 = 20;
-/// Graph's page.
+/// The most messages on a page of Graph.
 const LIMIT_MAX: u64 = 50;
-/// Bytes of one answer, before what stands around it.
+/// The most bytes of one answer, without the text around it.
 const ANSWER_BYTES_MAX: usize = 7_000;
-/// Bytes of one message's text; the whole of a long one is in the inbox, or has been.
+/// The most bytes of one message's text; the inbox has, or had, the whole of a longer one.
 const TEXT_BYTES_MAX: usize = 2_000;
 
-/// Reads `before`.
+/// Reads the argument `before`.
 pub(super) fn before(text: &str) -> Result<Option<Timestamp>, Refusal> {
     if text.is_empty() {
         return Ok(None);
@@ -55,7 +55,7 @@ impl TeamsProvider {
         let (mut shown, mut bytes, mut left_out) = (Vec::new(), 0, 0_u64);
         let mut oldest = None;
         let mut more = page.get("@odata.nextLink").is_some();
-        // Newest first, so that what has no room is the older part.
+        // The newest come first, so that older messages are left out where there is no room.
         for message in messages.iter().filter(|m| before.is_none_or(|at| m.created.is_none_or(|c| c < at))) {
             match self.line(chat_id, message) {
                 Some(line) => {
@@ -77,7 +77,7 @@ impl TeamsProvider {
         Ok(json!({"chat_id": chat_id, "messages": shown, "left_out": left_out, "older_before": older_before}))
     }
 
-    /// A message as the page shows it; nothing when it must not be shown.
+    /// A message as the page shows it; `None` when it must not be shown.
     fn line(&self, chat_id: &str, message: &Message) -> Option<Value> {
         let verdict = self.outbox.judge_message(message);
         let own = match verdict {

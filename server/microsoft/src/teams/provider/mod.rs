@@ -1,5 +1,6 @@
-//! Teams as a provider: what the model can look up and do there beside answering.
-//! It must never show or touch a chat that no allowed person is in, nor let anybody's words through unsanitised.
+//! Teams as a provider: the tools by which a model looks up and acts in Teams.
+//! It must never show or change a chat that no allowed person is in, nor let a person's words through
+//! unsanitised.
 
 mod act;
 mod attachment;
@@ -25,32 +26,32 @@ use entraclaw_inbox::tool::{SendError, ToolSet};
 use entraclaw_mcp::{Answer, Arguments, Begun, Call, Connection, Offer, Offers, Provider, Refusal};
 use entraclaw_seams::storage::Storage;
 
-/// How long a question is repeated before the model is told that Teams did not answer.
+/// How long a request is repeated before the model is told that Teams did not answer.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long one call may take in all, so that it answers within the shortest time limit of a host.
+/// How long one call may take in all, so that it ends within the shortest time limit of a host.
 const CALL_TIME_MAX: Duration = Duration::from_secs(45);
-/// Longest chat, message or person id, in bytes; real ones have under 200.
+/// The longest chat, message or person id in bytes; real ones have under 200.
 const ID_BYTES_MAX: usize = 1_024;
 
-/// What the provider is made of; a cheap clone.
+/// The provider for Teams; cheap to clone.
 #[derive(Clone)]
 pub struct TeamsProvider {
-    /// Sends, and judges chats.
+    /// Sends messages, and decides which chats are acceptable.
     pub outbox: TeamsOutbox,
-    /// For attachments, and the list of watched chats.
+    /// Holds attachments and the list of watched chats.
     pub storage: Arc<dyn Storage>,
-    /// The home folder, so that the model can be told where a file is; empty where there is none.
+    /// The home folder, by which the model is told where a file is; empty where there is none.
     pub home: String,
-    /// Bytes of fetched files that are kept; `None` is no limit.
+    /// The most bytes of fetched files that are kept; `None` is no limit.
     pub attachments_bytes_max: Option<u64>,
-    /// The `[teams]` table.
+    /// The settings of the `[teams]` table.
     pub options: Settings,
 }
 
 /// The tool that `reactions = false` leaves out.
 const REACT: &str = "react";
 
-/// What one call does.
+/// The work of one call.
 type Work = BoxFuture<'static, Result<Value, String>>;
 
 impl Provider for TeamsProvider {
@@ -286,7 +287,7 @@ impl TeamsProvider {
         })
     }
 
-    /// The interaction log has it before and after it is done.
+    /// Writes an act to the interaction log; callers do this before and after the act.
     fn log(&self, chat_id: &str, message_id: Option<&str>, detail: String) {
         self.outbox.journal.interaction(Interaction {
             channel: Some(Channel::Teams),
@@ -297,29 +298,29 @@ impl TeamsProvider {
     }
 }
 
-/// A Graph failure as the model is told it.
+/// The text by which the model is told of a failure of Graph.
 fn failed(what: &str, error: &GraphError) -> String {
     format!("{what}: {error}; {}", error.advice_for_call())
 }
 
-/// An id that can be part of a path.
+/// Takes an argument that is an id and can be part of a path.
 fn id(given: &mut Arguments, name: &'static str) -> Result<String, Refusal> {
     let text = given.required_text(name, "it as a message or list_chats names it")?;
     let plain = text.len() <= ID_BYTES_MAX && !text.contains(char::is_control);
-    // A path of dots alone would name another resource.
+    // An id of dots alone would name another resource in a path.
     if !plain || text.bytes().all(|b| b == b'.') || text.contains(['\\', '?', '#', '/']) {
         return Err(format!("{name}: this is no id; copy it from a message or from list_chats"));
     }
     Ok(text)
 }
 
-/// As many whole characters as fit.
+/// The beginning of a text: as many whole characters as fit.
 fn beginning(text: &str, bytes_max: usize) -> &str {
     let end = (0..=bytes_max.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     &text[..end]
 }
 
-/// Doing it again changes nothing.
+/// The hints for a tool whose repetition changes nothing.
 fn acts() -> ToolAnnotations {
     ToolAnnotations::new().read_only(false).destructive(false).idempotent(true).open_world(true)
 }
