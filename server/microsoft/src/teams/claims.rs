@@ -1,24 +1,25 @@
-//! Which messages the sessions of this machine know to be theirs: who got no answer from Graph looks for its message in
-//! the chat, and must not take the same words of another session for its own.
+//! Records which session of this machine sent which message: a session that got no answer from Graph looks
+//! for its message in the chat, and must not take the same words of another session for its own.
 //!
-//! It must never keep a message from being sent, or a sent one from being found: a list that can't be kept says nothing.
+//! It must never keep a message from being sent, or a sent one from being found: without a usable list, every
+//! claim succeeds.
 
 use std::io;
 
 use entraclaw_seams::storage::{Storage, read_whole};
 
 const FOLDER: &str = "sources";
-/// A line with chat and message each, the oldest first.
+/// The list: one line with chat and message for each claim, the oldest first.
 const FILE: &str = "sources/sent";
 const LOCK: &str = "sources/sent.lock";
-/// How long the list may be in use by others.
+/// How long a session waits while other sessions use the list.
 const LOCK_WAIT_MS: u64 = 200;
-/// Messages that are remembered: more than one machine sends while one of them is looked for.
+/// The most messages that are remembered: more than one machine can send during one search.
 const CLAIMS_MAX: usize = 200;
-/// No such list is longer.
+/// The largest list that is read, in bytes; no real one is longer.
 const BYTES_MAX: u64 = 512 * 1024;
 
-/// Claims a message for this session; false when another one has done so. After a power cut that may be forgotten.
+/// Claims a message for this session; returns false when it is claimed already. A power cut may lose claims.
 pub(super) fn claim(storage: &dyn Storage, chat_id: &str, message_id: &str) -> bool {
     try_claim(storage, chat_id, message_id).unwrap_or_else(|error| {
         tracing::debug!(%error, file = FILE, "what was sent can't be told to other sessions");
@@ -31,7 +32,7 @@ fn try_claim(storage: &dyn Storage, chat_id: &str, message_id: &str) -> io::Resu
     let Some(_lock) = storage.lock(LOCK, LOCK_WAIT_MS)? else {
         return Err(io::Error::new(io::ErrorKind::WouldBlock, "others have it in use"));
     };
-    // A list that can't be read is begun anew.
+    // A list that can't be read is started again.
     let known = read_whole(storage, FILE, BYTES_MAX).ok().flatten().unwrap_or_default();
     let known = String::from_utf8_lossy(&known);
     let line = format!("{chat_id} {message_id}");
@@ -64,7 +65,7 @@ mod tests {
         assert!(claim(&theirs, "19:a", "m0"), "what is long ago is forgotten");
     }
 
-    /// What is wrong with the list says nothing of the message.
+    /// A broken list must not prevent a claim.
     #[test]
     fn a_list_that_cannot_be_kept_is_in_nobodys_way() {
         let disk = MemoryStorage::new().new_process();

@@ -1,4 +1,4 @@
-//! From a message of an allowed person to a draft of a record: sanitised text, and the facts beside it.
+//! Turns a message of an allowed person into a draft of a record: sanitised text, and the facts beside it.
 //! It must never let a raw text of a stranger through, in the text or in the facts.
 
 use std::collections::BTreeMap;
@@ -15,21 +15,21 @@ use entraclaw_sanitize::{
 
 /// The most attachments that the facts name; the text names all.
 const ATTACHMENTS_NAMED_MAX: usize = 10;
-/// What a person is called that Graph gives no name for.
+/// The name for a person for whom Graph gives none.
 const NAMELESS: &str = "(no name)";
 
-/// What a draft is of a message.
+/// The version of a message that a draft carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Version {
     /// The message itself, as it stands now.
     First,
     /// A later text of a message that was delivered.
     Edit,
-    /// The news that a delivered message was taken back.
+    /// The news that a delivered message was deleted.
     Deletion,
 }
 
-/// Makes the draft.
+/// Makes the draft of one version of a message.
 pub(super) fn draft(
     chat_id: &str,
     chat_kind: &str,
@@ -169,8 +169,8 @@ fn attachment_kind(part: &Part) -> AttachmentKind {
     }
 }
 
-/// The JSON text inside an attachment. Teams writes raw line breaks into its strings, which JSON forbids; they are
-/// repaired. What is no JSON at all says nothing.
+/// The JSON text inside an attachment. Teams writes raw line breaks into its strings, which JSON forbids;
+/// they are repaired. A text that is no JSON at all gives `null`.
 fn lenient_json(part: &Part) -> Value {
     const CONTENT_BYTES_MAX: usize = 256 * 1024;
     let Some(text) = part.content.as_deref().filter(|c| c.len() <= CONTENT_BYTES_MAX) else {
@@ -189,7 +189,7 @@ fn author(content: &Value, field: &str) -> Option<String> {
     name.map(str::to_owned)
 }
 
-/// Ids of the messages that this one quotes.
+/// The ids of the messages that this one quotes.
 fn replied_to(message: &Message) -> Vec<String> {
     let quotes = message.attachments.iter().filter(|part| part.content_type == "messageReference");
     quotes

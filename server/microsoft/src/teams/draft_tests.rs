@@ -1,4 +1,4 @@
-//! Messages in all their forms, and what a record says of them.
+//! Tests the records that come of all forms of messages.
 
 use rstest::rstest;
 use serde_json::{Value, json};

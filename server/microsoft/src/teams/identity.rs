@@ -1,5 +1,5 @@
-//! Who the agent is: from the configuration, else from its token, else from Graph.
-//! What can't be known must stay unknown, and must not keep messages from being read.
+//! Finds out who the agent is: from the configuration, else from its token, else from Graph.
+//! It must never guess an unknown id, nor keep messages from being read because one is unknown.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use crate::entra;
 use crate::graph::{Failure, GraphClient, GraphError, Scope};
 use entraclaw_inbox::gate::{Agent, Guid};
 
-/// How long Graph is not asked again after it did not say.
+/// How long Graph is not asked again after an answer without the ids.
 const IDENTITY_PAUSE: Duration = Duration::from_secs(600);
 
-/// Finds out what is not known yet. Fails only where asking again soon may help.
+/// Finds out the ids of the agent that are not known yet. Fails only where asking again soon may help.
 pub async fn identify(client: &GraphClient, known: &Known) -> Result<(), GraphError> {
     if known.agent().object_id.is_some() && known.agent().tenant_id.is_some() {
         return Ok(());

@@ -1,5 +1,6 @@
-//! What reading has taught and sending needs: who the agent is, which chats an allowed person is in, what it sent.
-//! Nothing in here may be set by a model.
+//! Facts that reading learns and sending needs: who the agent is, the chats of allowed people, the sent
+//! messages.
+//! A model must never be able to set any of them.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
@@ -10,31 +11,32 @@ use tokio::time::Instant;
 use entraclaw_inbox::gate::Agent;
 use entraclaw_seams::storage::Stamp;
 
-/// Chats remembered as acceptable.
+/// The most chats that are remembered as acceptable.
 const CHATS_MAX: usize = 1_000;
-/// How long that counts: who is in a chat may change without a word.
+/// How long a chat counts as acceptable: its members may change without notice.
 pub(super) const ACCEPTED_FOR: Duration = Duration::from_secs(600);
-/// Own messages remembered, for the case that the agent's own id is not known.
+/// The most own messages that are remembered, for the case that the agent's own id is not known.
 const SENT_MAX: usize = 500;
 
-/// Shared between the source and the outbox.
+/// The facts that the source and the outbox share.
 #[derive(Debug, Default)]
 pub struct Known(Mutex<Inner>);
 
 #[derive(Debug, Default)]
 struct Inner {
     agent: Agent,
-    /// With when each was found acceptable.
+    /// The acceptable chats, with the time at which each was found acceptable.
     chats: BTreeMap<String, Instant>,
-    /// What was known when they were.
+    /// The look by which they were found acceptable.
     seen: Look,
-    /// The last word of other sessions about members.
+    /// The last seen state of the file by which sessions report changed members.
     told: Option<Stamp>,
     sent: VecDeque<(String, String)>,
     identity_asked: Option<Instant>,
 }
 
-/// What a look at a chat went by: who the gate let in, and how often members of chats had changed.
+/// The state on which a look at a chat rests: the gate's generation, and how often members of chats had
+/// changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Look {
     generation: u64,
@@ -51,12 +53,12 @@ impl Known {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Who the agent is, as far as is known.
+    /// Returns who the agent is, as far as is known.
     pub fn agent(&self) -> Agent {
         self.with(|inner| inner.agent.clone())
     }
 
-    /// Fills in what was not known; what is known stays.
+    /// Fills in unknown facts about the agent; known ones stay.
     pub(super) fn learn_agent(&self, learnt: Agent) {
         self.with(|inner| {
             inner.agent.tenant_id = inner.agent.tenant_id.take().or(learnt.tenant_id);
@@ -64,7 +66,8 @@ impl Known {
         });
     }
 
-    /// Whether Graph may be asked who the agent is, which it then is at most once in `pause`.
+    /// Whether Graph may be asked who the agent is: at most once in `pause`. A true answer counts as having
+    /// asked.
     pub(super) fn may_ask_identity(&self, now: Instant, pause: Duration) -> bool {
         self.with(|inner| {
             let may = inner.identity_asked.is_none_or(|asked| now.duration_since(asked) >= pause);
@@ -75,12 +78,12 @@ impl Known {
         })
     }
 
-    /// The question did not get through, so it may be asked again.
+    /// Allows the question again after a request that did not get through.
     pub(super) fn forget_identity_asked(&self) {
         self.with(|inner| inner.identity_asked = None);
     }
 
-    /// A look at chats begins, by what the gate holds in this generation.
+    /// Begins a look at chats by this generation of the gate.
     pub(super) fn look(&self, generation: u64) -> Look {
         self.with(|inner| {
             inner.gate_is_of(generation);
@@ -88,8 +91,8 @@ impl Known {
         })
     }
 
-    /// An allowed person was in this chat at `since`, by what was known then. Nothing is remembered when more has become
-    /// known meanwhile.
+    /// Remembers that an allowed person was in this chat at `since`, by `look`. Nothing is remembered when
+    /// the state has changed since that look.
     pub(super) fn accept_chat(&self, chat_id: &str, look: Look, since: Instant) {
         self.with(|inner| {
             inner.gate_is_of(look.generation);
@@ -97,7 +100,7 @@ impl Known {
                 return;
             }
             if inner.chats.len() >= CHATS_MAX && !inner.chats.contains_key(chat_id) {
-                // A forgotten chat costs one request when it is written to.
+                // A forgotten chat costs one request before the next message to it.
                 inner.chats.pop_first();
             }
             let known = inner.chats.entry(chat_id.to_owned()).or_insert(since);
@@ -105,7 +108,7 @@ impl Known {
         });
     }
 
-    /// Whether an allowed person was in this chat a short while ago, and nobody has told of a change since.
+    /// Whether an allowed person was in this chat a short while ago, and no change was reported since.
     pub(super) fn is_accepted(&self, chat_id: &str, look: Look, now: Instant) -> bool {
         self.with(|inner| {
             let is_fresh = |since: &Instant| now.saturating_duration_since(*since) < ACCEPTED_FOR;
@@ -113,7 +116,8 @@ impl Known {
         })
     }
 
-    /// Members of this chat have changed: who is in it has to be asked again, also by whoever is asking now.
+    /// Notes that members of this chat have changed, so that they are asked for again, also by a running
+    /// look.
     pub(super) fn members_changed(&self, chat_id: &str) {
         self.with(|inner| {
             inner.seen.changes += 1;
@@ -121,7 +125,7 @@ impl Known {
         });
     }
 
-    /// The word between sessions is in this state. Another one than before means that some chat has changed.
+    /// Takes the state of the file between sessions. A new state means that some chat's members have changed.
     pub(super) fn heard_of_members(&self, word: Option<Stamp>) {
         self.with(|inner| {
             if inner.told != word {
@@ -131,12 +135,12 @@ impl Known {
         });
     }
 
-    /// Whatever was acceptable has to be asked again.
+    /// Forgets which chats were acceptable, so that their members are asked for again.
     pub(super) fn forget_chats(&self) {
         self.with(Inner::forget_chats);
     }
 
-    /// The agent itself sent this.
+    /// Remembers a message that the agent sent.
     pub(super) fn note_sent(&self, chat_id: &str, message_id: &str) {
         self.with(|inner| {
             if inner.sent.len() >= SENT_MAX {
@@ -146,14 +150,14 @@ impl Known {
         });
     }
 
-    /// Whether the agent itself sent this.
+    /// Whether the agent sent this message.
     pub(super) fn was_sent(&self, chat_id: &str, message_id: &str) -> bool {
         self.with(|inner| inner.sent.iter().any(|(c, m)| c == chat_id && m == message_id))
     }
 }
 
 impl Inner {
-    /// Forgets what an older generation of the gate found acceptable.
+    /// Forgets the chats that were acceptable by an older generation of the gate.
     fn gate_is_of(&mut self, generation: u64) {
         if self.seen.generation < generation {
             self.seen.generation = generation;
@@ -207,7 +211,7 @@ mod tests {
         assert!(known.is_accepted(CHAT, known.look(1), now), "the same word is no news");
     }
 
-    /// Somebody is denied between the judging of a reading and its way into the journal.
+    /// A person is denied after a reading is judged and before it is appended.
     #[tokio::test(start_paused = true)]
     async fn an_older_generation_of_the_gate_accepts_no_chat_again() {
         let (known, now) = (Known::default(), Instant::now());

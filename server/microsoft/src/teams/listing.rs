@@ -1,5 +1,5 @@
-//! The list of chats, newest first, as far down as anything can have changed: one request when nothing did.
-//! It must never page through all chats just because there are many.
+//! Lists the chats, newest first, as far down as one can have changed: one request when nothing did.
+//! It must never page through all chats only because there are many.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -12,37 +12,37 @@ use super::page::{LastPage, Page};
 use super::wire::{self, ChatRow};
 use crate::graph::{Failure, GraphClient, GraphError, Scope};
 
-/// Pages of one list; with 50 chats each, 2,000 chats.
+/// The most pages of one list; with 50 chats each, these are 2,000 chats.
 const LIST_PAGES_MAX: usize = 40;
 /// The only order that Graph documents for chats.
 const NEWEST_FIRST: &str = "lastMessagePreview/createdDateTime desc";
-/// What it is, in errors.
+/// The name of the list in errors.
 const WHAT: &str = "the list of chats";
 /// How long a later page is tried again before the whole list counts as failed.
 const PAGE_PATIENCE: Duration = Duration::from_secs(15);
 
-/// What to ask for.
+/// What one list has to ask for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ListJob {
-    /// Chats whose newest message is older than this have been dealt with.
+    /// Chats whose newest message is older than this need not be listed.
     pub(super) stop_before: Timestamp,
     pub(super) page_size: u32,
     /// Whether to ask for an order; without one, all chats are listed.
     pub(super) sorted: bool,
 }
 
-/// What was listed.
+/// The outcome of one list.
 #[derive(Debug)]
 pub(super) struct Listing {
     pub(super) rows: Vec<ChatRow>,
-    /// Whether there are no other chats.
+    /// Whether the rows are all chats of the agent.
     pub(super) complete: bool,
-    /// Whether Graph took the order; it is not asked for again for a while when not.
+    /// Whether Graph accepted the order; after a refusal the order is not asked for again for a while.
     pub(super) sorted: bool,
     pub(super) unreadable: usize,
 }
 
-/// Lists chats. A refused order falls back to listing all of them.
+/// Lists chats. When Graph refuses the order, all chats are listed without one.
 pub(super) async fn list(
     client: Arc<GraphClient>,
     job: ListJob,
@@ -90,7 +90,7 @@ async fn pages(client: &GraphClient, job: ListJob, last: &LastPage<ChatRow>) -> 
     Ok(listing)
 }
 
-/// A chat without a preview has no message at all, and stands at the end.
+/// Whether a chat is older than the list has to go. One without a preview has no message, and comes last.
 fn is_old(row: &ChatRow, stop_before: Timestamp) -> bool {
     row.preview.as_ref().is_none_or(|preview| preview.created.is_some_and(|created| created < stop_before))
 }

@@ -36,8 +36,8 @@ impl<T> Page<T> {
         Ok(Self { items, unreadable, next: body.get("@odata.nextLink").cloned() })
     }
 
-    /// The link to the next page, checked to stay on our origin. Callers ask for it only when they need the
-    /// page, so that a bad link does no harm elsewhere.
+    /// The link to the next page, checked to stay on our origin. Callers ask for it only when they need that
+    /// page, so that a bad link on the last page does no harm.
     pub(super) fn next(&self, client: &GraphClient) -> Result<Option<String>, GraphError> {
         self.next.as_ref().and_then(Value::as_str).map(|link| client.own_link(link)).transpose()
     }

@@ -1,5 +1,5 @@
-//! The outbox: sends what the model wrote, to chats that an allowed person is in, at most once.
-//! It must never repeat a message because an answer was lost; it looks into the chat instead.
+//! The outbox: it sends a model's messages, each at most once, to chats that an allowed person is in.
+//! It must never repeat a message because an answer was lost; it looks for the message in the chat instead.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,38 +24,38 @@ use entraclaw_inbox::tool::{ContentType, Outbox, OutgoingTeams, SendError, Sent}
 use entraclaw_seams::random::Random;
 use entraclaw_seams::storage::{Lock, Storage};
 
-/// Graph's limit for `replyWithQuote`.
+/// Graph's limit of quoted messages for `replyWithQuote`.
 const QUOTES_MAX: usize = 10;
-/// How long one sending may take in all, so that it answers within the shortest time limit of a host.
+/// How long sending one message may take in all, so that it ends within the shortest time limit of a host.
 const SEND_TIME_MAX: Duration = Duration::from_secs(45);
-/// How long looking up a chat is tried.
+/// How long the outbox tries to look up a chat.
 const LOOK_UP_PATIENCE: Duration = Duration::from_secs(10);
-/// How long other sessions of this machine that send in the same chat are waited for.
+/// How long the outbox waits for other sessions of this machine that send in the same chat.
 const TURN_PATIENCE: Duration = Duration::from_secs(20);
-/// Looks into the chat after a lost answer, and the pause before each: a message can become visible late.
+/// The pauses before the looks into the chat after a lost answer: a message can become visible late.
 const LOOKS_BACK: [Duration; 3] =
     [Duration::from_millis(1_100), Duration::from_secs(3), Duration::from_secs(6)];
-/// How far the server's clock may be behind what we believe of it.
+/// How far the server's clock may be behind our estimate of it.
 const CLOCK_TOLERANCE: SignedDuration = SignedDuration::from_secs(5);
-/// The members that `$expand` shows at most.
+/// The most members that `$expand` shows.
 pub(super) const EXPANDED_MEMBERS_MAX: usize = 25;
-/// Pages of members that are looked through for an allowed person.
+/// The most pages of members that are searched for an allowed person.
 const MEMBER_PAGES_MAX: usize = 20;
 
-/// What the outbox is made of; a cheap clone.
+/// The outbox for Teams; cheap to clone.
 #[derive(Clone)]
 pub struct TeamsOutbox {
-    /// Graph.
+    /// The client for Microsoft Graph.
     pub client: Arc<GraphClient>,
-    /// For the interaction log.
+    /// The journal, for its interaction log.
     pub journal: Journal,
-    /// Who may speak, and so who may be spoken to.
+    /// The gate, which decides who may speak and so who may be written to.
     pub gate: Arc<Gate>,
-    /// Shared with the source.
+    /// What reading has taught; shared with the source.
     pub known: Arc<Known>,
-    /// Where sessions of this machine wait for each other.
+    /// The storage with the locks and files by which the sessions of this machine take turns.
     pub storage: Arc<dyn Storage>,
-    /// How long they do between two looks.
+    /// The randomness in the pause between two tries for a turn.
     pub random: Arc<dyn Random>,
 }
 
@@ -106,8 +106,8 @@ impl TeamsOutbox {
         self.deliver(&message, deadline).await
     }
 
-    /// Sends words of the server's own. Whoever calls it has decided that they may go there: no model is asked, and
-    /// none can reach it.
+    /// Sends words of the server's own. The caller has decided that they may go there: no model is asked, and
+    /// no model can reach this.
     pub async fn tell(&self, chat_id: &str, html: String) -> Result<Sent, SendError> {
         let mut message = OutgoingTeams {
             chat_id: chat_id.to_owned(),
@@ -136,7 +136,7 @@ impl TeamsOutbox {
         message: &OutgoingTeams,
         deadline: tokio::time::Instant,
     ) -> Result<Sent, SendError> {
-        // The log has it before anybody else.
+        // The interaction log has the message before Graph gets it.
         self.log(message, "about to send".to_owned());
         let posted_at = self.client.server_now();
         let (url, body) = self.request(message);
@@ -174,7 +174,7 @@ impl TeamsOutbox {
         (self.client.url(&path, &[]), json!({"messageIds": message.reply_to, "replyMessage": body}))
     }
 
-    /// What Graph said about a message that it took.
+    /// Reads Graph's answer about a message that it took.
     fn sent(&self, chat_id: &str, body: &Value) -> Option<Sent> {
         let message = wire::message(body)?;
         self.known.note_sent(chat_id, &message.id);
@@ -198,7 +198,7 @@ impl TeamsOutbox {
                 let may_be_it = self.is_own(candidate)
                     && candidate.created.is_some_and(|at| at >= since)
                     && !self.known.was_sent(&message.chat_id, &candidate.id)
-                    // A quoted reply has its quotes in front.
+                    // A quoted reply begins with its quotes.
                     && outgoing::visible(&candidate.content, candidate.html).ends_with(&wanted);
                 may_be_it && claim(&*self.storage, &message.chat_id, &candidate.id)
             });
@@ -216,7 +216,8 @@ impl TeamsOutbox {
         let sender = message.sender.object_id.as_deref();
         match agent.object_id {
             Some(own) => sender.is_some_and(|id| id.eq_ignore_ascii_case(own.as_str())),
-            // Without an id of its own, what an allowed person wrote is certainly not the agent's.
+            // While the agent's id is unknown, at least a message of an allowed person is certainly not the
+            // agent's.
             None => self.judge(&message.sender) != Verdict::Accept,
         }
     }
@@ -230,7 +231,7 @@ impl TeamsOutbox {
         self.gate.decide(&sender, &self.known.agent())
     }
 
-    /// Judges the author of a message by when it was written: what somebody wrote before being let in stays unheard.
+    /// Judges the author of a message by its time: a message from before its author was let in stays unheard.
     pub(super) fn judge_message(&self, message: &wire::Message) -> Verdict {
         let sender = Sender {
             tenant_id: message.sender.tenant_id.as_deref(),
@@ -241,7 +242,7 @@ impl TeamsOutbox {
         self.gate.decide_at(&sender, &self.known.agent(), written)
     }
 
-    /// What a look at chats that begins now goes by: one look at a file of ours, nothing is asked of Graph.
+    /// Begins a look at chats. It reads one file of ours and asks nothing of Graph.
     pub(super) fn look(&self) -> Look {
         match members::stamp(&*self.storage) {
             Ok(word) => self.known.heard_of_members(word),
@@ -253,9 +254,9 @@ impl TeamsOutbox {
         self.known.look(self.gate.generation())
     }
 
-    /// A chat is acceptable when an allowed person has just written there or is a member.
+    /// Checks that an allowed person has just written in the chat or is a member.
     pub(super) async fn chat_is_acceptable(&self, chat_id: &str) -> Result<(), SendError> {
-        // Who was shut out a moment ago must not be written to.
+        // A person who was shut out a moment ago must not be written to.
         self.gate.look(&self.journal);
         let look = self.look();
         if self.gate.chat_rule(chat_id) == Some(ChatRule::Off) {
@@ -268,11 +269,11 @@ impl TeamsOutbox {
         if self.gate.is_closed() {
             return Err(SendError::NotAllowed);
         }
-        // A path of dots alone would name another resource.
+        // An id of dots alone would name another resource in a path.
         if chat_id.bytes().all(|b| b == b'.') || chat_id.contains(['\\', '?', '#']) {
             return Err(SendError::UnknownChat);
         }
-        // A failure only leaves the agent's own tenant unknown, which lets in fewer people.
+        // A failure only leaves the agent's own tenant unknown, and then fewer people are let in.
         let _ = identify(&self.client, &self.known).await;
         let scope = Scope::Chat(chat_id);
         let url = self.client.url(&["chats", chat_id], &[("$expand", "members")]);
@@ -282,7 +283,7 @@ impl TeamsOutbox {
             self.known.accept_chat(chat_id, look, now);
             return Ok(());
         }
-        // Of a larger chat, the other members are asked for.
+        // The other members of a larger chat are asked for.
         if listed.len() >= EXPANDED_MEMBERS_MAX {
             let mut url = self.client.url(&["chats", chat_id, "members"], &[]);
             for _ in 0..MEMBER_PAGES_MAX {
@@ -319,7 +320,7 @@ impl TeamsOutbox {
     }
 }
 
-/// A member of a chat as the gate knows senders.
+/// A member of a chat in the gate's form of a sender.
 pub(super) fn member_of(member: &Value) -> Sender<'_> {
     let id = |name: &str| member.get(name).and_then(Value::as_str);
     Sender { tenant_id: id("tenantId"), object_id: id("userId"), kind: SenderKind::Person }

@@ -1,4 +1,5 @@
-//! The outbox against a small Graph: who may be written to, and that a lost answer never doubles a message.
+//! Tests the outbox against a small Graph: which chats it may write to, and that a lost answer never doubles
+//! a message.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -77,7 +78,7 @@ impl Fixture {
         self.graph.lines().into_iter().filter(|line| line.starts_with("POST")).collect()
     }
 
-    /// Ids of what Graph took from the agent.
+    /// The ids of the messages that Graph took from the agent.
     fn kept(&self) -> Vec<String> {
         self.graph.with(|fake, _| {
             fake.messages_sent_by_agent().iter().map(|sent| sent.message_id.clone()).collect()
@@ -173,7 +174,7 @@ async fn a_lost_answer_is_looked_up_and_never_sent_twice(#[case] lost: fn() -> R
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_found_is_said_to_be_unknown(#[case] lost: fn() -> Reply) {
     let fixture = Fixture::new();
-    // The same words, but earlier, must not be taken for it.
+    // An earlier message with the same words must not be taken for the new one.
     fixture.send(DM, "hello", &[]).await.unwrap();
     tokio::time::sleep(Duration::from_secs(60)).await;
     fixture.graph.fault(move |line| line.starts_with("POST").then(lost));

@@ -1,4 +1,4 @@
-//! What the operator decided about Teams.
+//! The operator's settings for Teams.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -6,44 +6,45 @@ use std::time::Duration;
 /// Graph's own limit for `$top` of chats and messages.
 pub const PAGE_SIZE_MAX: u32 = 50;
 
-/// The Teams source.
+/// The settings of the Teams source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Whether Teams is polled at all.
     pub enabled: bool,
     /// Time between two looks at the list of chats.
     pub poll_interval: Duration,
-    /// How far behind its cursor a chat is read again, for messages that become visible late.
+    /// How far before its cursor a chat is read again, for messages that become visible late.
     pub overlap: Duration,
     /// Items per page, 1 to 50.
     pub page_size: u32,
-    /// How far back a first start looks; what is older is history.
+    /// How far back a first start looks; older messages are history.
     pub look_back: Duration,
-    /// Time between two looks into an active chat for what the list does not show.
+    /// Time between two looks into an active chat for changes that the list does not show.
     pub sweep_interval: Duration,
     /// How long a chat counts as active after its last message.
     pub hot_for: Duration,
-    /// Which messages of chats with more than two people are news.
+    /// Which messages of chats with more than two people reach the agent.
     pub group_messages: GroupMessages,
     /// Chats that the agent may watch and unwatch by itself, by id.
     pub watchable: Watchable,
-    /// Time between two looks when nothing has happened for `hot_for`; the same as `poll_interval` unless it is set.
+    /// Time between two lists when nothing has happened for `hot_for`; the same as `poll_interval` unless it
+    /// is set.
     pub idle_poll_interval: Duration,
     /// Whether the model has the tool that puts an emoji under a message.
     pub reactions: bool,
 }
 
-/// Chats of which the agent may choose to hear every message of allowed people.
+/// The chats where the agent may choose to hear every message of allowed people.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Watchable {
-    /// Any that an allowed person is in.
+    /// Any chat that an allowed person is in.
     All,
-    /// These.
+    /// The chats with these ids.
     Only(BTreeSet<String>),
 }
 
 impl Watchable {
-    /// Whether this chat is one of them.
+    /// Whether the agent may watch this chat.
     pub fn contains(&self, chat_id: &str) -> bool {
         match self {
             Self::All => true,
@@ -55,9 +56,9 @@ impl Watchable {
 /// Which messages of an allowed person in a group or meeting chat reach the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum GroupMessages {
-    /// Every one.
+    /// Every message.
     All,
-    /// Those that mention the agent.
+    /// Only messages that mention the agent.
     Mentioned,
 }
 

@@ -1,4 +1,4 @@
-//! Graph's chats and messages as far as they matter, read leniently: unknown fields and values are no error.
+//! Reads the needed parts of Graph's chats and messages leniently: unknown fields and values are no error.
 //! It must never panic on an answer, and one unreadable item must never hide the others.
 
 use jiff::Timestamp;
@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use entraclaw_inbox::gate::SenderKind;
 
-/// The longest id that is believed.
+/// The longest id that is accepted, in bytes.
 const ID_BYTES_MAX: usize = 1_024;
-/// The most attachments and mentions that are read of one message.
+/// The most attachments, and the most mentions, that are read of one message.
 const PARTS_MAX: usize = 200;
 
 /// A chat in the list.
@@ -17,7 +17,8 @@ pub(super) struct ChatRow {
     pub(super) id: String,
     /// `oneOnOne`, `group`, `meeting`, or something newer.
     pub(super) kind: String,
-    /// Changes with the chat's name and its members, not with its messages; to be compared with other lists only.
+    /// A stamp that changes with the chat's name and members, not with its messages. Compare it only with
+    /// other lists.
     pub(super) updated: String,
     pub(super) preview: Option<Preview>,
 }
@@ -25,20 +26,20 @@ pub(super) struct ChatRow {
 /// The newest message of a chat, as the list shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Preview {
-    /// Changes when the chat has something new, or its newest message was edited or deleted.
+    /// A stamp that changes with a new message, or when the newest message was edited or deleted.
     pub(super) print: String,
     pub(super) message_id: Option<String>,
     pub(super) created: Option<Timestamp>,
 }
 
-/// What a message is.
+/// The kinds of message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MessageKind {
-    /// Somebody wrote it.
+    /// A person or a program wrote it.
     Text,
-    /// Somebody came into the chat or left it, or it can't be told what happened.
+    /// A member came into the chat or left it, or the event is unknown.
     Members,
-    /// Calls, renamings, typing, and whatever comes later.
+    /// Calls, renamings, typing, and kinds that Graph may add later.
     System,
 }
 
@@ -47,7 +48,7 @@ pub(super) enum MessageKind {
 pub(super) struct Message {
     pub(super) id: String,
     pub(super) kind: MessageKind,
-    /// As Graph wrote it, when it is a time.
+    /// The time of creation that Graph wrote, when it is a valid time.
     pub(super) created: Option<Timestamp>,
     pub(super) modified: Option<Timestamp>,
     /// The stamp of the last edit; empty when it was never edited.
@@ -62,7 +63,7 @@ pub(super) struct Message {
     pub(super) mentions: Vec<Mentioned>,
 }
 
-/// Who wrote a message.
+/// The author of a message.
 #[derive(Debug, Clone)]
 pub(super) struct From {
     pub(super) kind: SenderKind,
@@ -77,9 +78,9 @@ pub(super) struct Part {
     pub(super) id: String,
     pub(super) content_type: String,
     pub(super) name: Option<String>,
-    /// Where a file is; only ever asked for through Graph.
+    /// The address of a file, which is fetched only through Graph.
     pub(super) content_url: Option<String>,
-    /// JSON in a text, mostly.
+    /// The content, mostly JSON as a text.
     pub(super) content: Option<String>,
 }
 
@@ -91,7 +92,7 @@ pub(super) struct Mentioned {
     pub(super) user_id: Option<String>,
 }
 
-/// The items of a page and how many could not be read.
+/// The items of a page, and the number of those that could not be read.
 pub(super) fn items<T>(page: &Value, read: impl Fn(&Value) -> Option<T>) -> (Vec<T>, usize) {
     let Some(values) = page.get("value").and_then(Value::as_array) else { return (Vec::new(), 0) };
     let read: Vec<T> = values.iter().filter_map(read).collect();
@@ -176,7 +177,8 @@ fn sender(from: &Value) -> From {
     };
     let by_application = from.get("application").is_some_and(Value::is_object);
     let kind = match user.get("userIdentityType").and_then(Value::as_str) {
-        // What a program wrote in somebody's name is not that person's word. The ids stay, to know the agent's own.
+        // A program that writes in a person's name is not that person. The ids stay, to recognise the agent's
+        // own messages.
         _ if by_application => SenderKind::Application,
         Some("federatedUser") => SenderKind::Federated,
         Some(
@@ -187,7 +189,7 @@ fn sender(from: &Value) -> From {
             | "emailUser"
             | "azureCommunicationServicesUser",
         ) => SenderKind::Outsider,
-        // `aadUser`, `onPremiseAadUser`, nothing, or a kind that is not known yet: the ids decide.
+        // For `aadUser`, `onPremiseAadUser`, no kind or an unknown kind, the ids decide.
         _ => SenderKind::Person,
     };
     From {
@@ -238,12 +240,12 @@ fn id(value: &Value) -> Option<String> {
     usable.then_some(id)
 }
 
-/// Reads a time; one that lacks its `T` or its zone, as some of Graph's own examples do, is repaired.
+/// Reads a time. A time without its `T` or its zone, as in some of Graph's own examples, is repaired.
 fn time(value: &Value, name: &str) -> Option<Timestamp> {
     parse_time(value.get(name)?.as_str()?)
 }
 
-/// A time as a stamp that only has to be comparable; empty when there is none.
+/// A time as a stamp that is only compared; empty when there is none.
 fn stamp(value: &Value, name: &str) -> String {
     const STAMP_CHARS_MAX: usize = 64;
     let written = value.get(name).and_then(Value::as_str).unwrap_or("");
@@ -265,7 +267,7 @@ fn parse_time(text: &str) -> Option<Timestamp> {
     format!("{date}T{rest}{zone}").parse().ok()
 }
 
-/// A message id is the time of its creation in milliseconds; believed only if it could be one.
+/// The time in a message id, which is its creation in milliseconds; `None` when it can't be one.
 fn time_of_id(id: &str) -> Option<Timestamp> {
     const YEAR_2015_MS: i64 = 1_420_070_400_000;
     const YEAR_2100_MS: i64 = 4_102_444_800_000;

@@ -1,4 +1,4 @@
-//! What reaches the journal, when, in which order and at what cost.
+//! Tests which messages reach the journal, when, in which order and at what cost.
 
 use super::*;
 
@@ -99,7 +99,7 @@ async fn a_burst_is_paged_to_the_cursor_and_keeps_its_order() {
     house.run_s(30).await;
     let expected: Vec<String> = (0..500).map(|n| n.to_string()).collect();
     assert_eq!(house.texts(), expected);
-    // Each page of one chat a good second after the last.
+    // Each page of one chat is asked for more than a second after the last.
     let seen = graph.script.seen();
     let dm: Vec<_> = seen.iter().filter(|s| s.line().contains(DM)).map(|s| s.at).collect();
     assert!(dm.len() >= 5 && dm.windows(2).all(|pair| pair[1] >= pair[0] + Duration::from_secs(1)), "{dm:?}");
@@ -237,13 +237,13 @@ async fn what_was_refused_is_logged_once_and_stays_unheard_when_its_author_is_le
     house.run_s(6).await;
     let mallory = Person::by_ids(guid(TENANT), guid(MALLORY));
     operator::allow(&house.storage, &mallory, None, house.parts.clock.now()).unwrap();
-    // The chat is still read back over the refused message, and nobody has looked at the policy since.
+    // The chat is still read back over the refused message, and the policy has not been read since.
     graph.say_as(DM, "mallory", "thank you");
     house.run_s(12).await;
     assert_eq!(house.texts(), ["thank you"]);
     let refused = house.interactions().into_iter().filter(|i| i["kind"] == "refused").count();
     assert_eq!(refused, 1);
-    // Nor does it come back when the position is lost.
+    // The message does not come back when the position is lost, either.
     house.storage.set_bytes(CURSOR_FILE, b"{");
     let house = house.restarted_with_policy();
     house.run_s(12).await;
@@ -267,7 +267,7 @@ async fn a_refused_message_is_judged_anew_when_it_is_edited() {
     assert_eq!(house.records()[0].edit_of, None, "nobody was shown it before");
 }
 
-/// Somebody's clock, or a hostile payload, is years ahead in the list of chats.
+/// The list of chats has a date that is years ahead, from a wrong clock or a hostile payload.
 #[tokio::test(start_paused = true)]
 async fn a_preview_from_the_future_hides_no_message_of_a_chat_that_begins_later() {
     let graph = TestGraph::new();

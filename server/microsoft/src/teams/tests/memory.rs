@@ -1,4 +1,4 @@
-//! What is known of a message that comes again, when the journal has forgotten it or the disk does not take it yet.
+//! Tests messages that come again after the journal has forgotten them or before the disk has taken them.
 
 use super::super::cursor::RECENT_MAX;
 use super::*;
@@ -6,7 +6,7 @@ use super::*;
 const DAY: Duration = Duration::from_secs(24 * 3_600);
 
 impl House {
-    /// A new process that has its position, but of the journal nothing: its days were deleted.
+    /// Starts a new process that has its position but no journal, because its days were deleted.
     fn without_its_days(self) -> Self {
         let storage = MemoryStorage::new();
         storage.set_bytes(CURSOR_FILE, &self.storage.bytes(CURSOR_FILE).unwrap());
@@ -16,7 +16,7 @@ impl House {
     }
 }
 
-/// Time in which an active chat is looked at by itself.
+/// Waits long enough for an active chat to be swept.
 async fn look_around(house: &House) {
     house.run_s(60).await;
 }
@@ -32,7 +32,7 @@ async fn a_chat_that_wakes_up_brings_nothing_that_was_delivered_before() {
     house.run_s(6).await;
     graph.edit(DM, &edited, "<p>edited</p>");
     house.run_s(60).await;
-    // More at once than is remembered by name.
+    // These are more messages at once than are remembered by id.
     let burst: Vec<String> = (0..RECENT_MAX + 8).map(|n| graph.say(DM, &format!("burst {n}"))).collect();
     look_around(&house).await;
     tokio::time::sleep(3 * DAY).await;
@@ -55,7 +55,7 @@ async fn what_was_written_in_a_long_absence_is_delivered_though_somebody_reacted
     let late_at = graph.now();
     graph.say(DM, "and this");
     house.run_s(6).await;
-    // It turns up when nobody looks any more.
+    // It turns up when the chat is not swept any more.
     let ago_ms = u64::try_from(graph.now().duration_since(late_at).as_millis()).unwrap();
     graph.post(DM, "alice", &MessageSpec { created_ago_ms: ago_ms, ..MessageSpec::text("late") });
     let away = graph.say(DM, "while you were away");
@@ -100,7 +100,7 @@ async fn an_edit_and_a_deletion_of_what_only_memory_has_are_told_when_the_disk_i
         assert_eq!(house.texts(), ["at noon", "forget this"], "served from memory");
         graph.edit(DM, &first, "at one");
         graph.delete(GROUP, &second);
-        // The disk is well when the next reading is appended, and not before.
+        // The disk takes writes again only when the next reading is appended.
         house.storage.set_space_left(None);
         tokio::time::sleep(Duration::from_secs(60)).await;
     };

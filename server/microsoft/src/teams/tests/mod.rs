@@ -1,4 +1,4 @@
-//! The source against a small Graph, on a paused clock.
+//! Tests the source against a small Graph, on a paused clock.
 
 mod delivery;
 mod memory;
@@ -59,7 +59,7 @@ impl House {
         house
     }
 
-    /// Lets the source run for a while; then it is dropped where it stands.
+    /// Lets the source run for a while, then drops it at any point of its work.
     async fn run(&self, time: Duration) -> SourceStatus {
         let mut source = TeamsSource::new(self.parts.clone());
         let status = source.status();
@@ -71,7 +71,7 @@ impl House {
         self.run(Duration::from_secs(seconds)).await
     }
 
-    /// A new process in the same home.
+    /// Starts a new process in the same home folder.
     fn restarted(self) -> Self {
         let storage = self.storage.new_process();
         self.storage.kill();

@@ -1,4 +1,4 @@
-//! What goes wrong with Graph, the disk or the process, and what reaches the journal all the same.
+//! Tests which messages reach the journal despite failures of Graph, the disk or the process.
 
 use super::*;
 use entraclaw_inbox::permission::{BOOK_FILE, Behavior, Book, Question, questions};
@@ -20,7 +20,8 @@ async fn a_broken_cursor_is_kept_aside_and_nothing_is_lost_or_repeated() {
     assert!(house.interactions().iter().any(|i| i["kind"] == "fault"));
 }
 
-/// A house that has polled and heard nothing, or was heard by many mails since, then was away while somebody wrote.
+/// Builds a house that has polled, with many mails since when `heard`, and that was stopped when a message
+/// came.
 async fn away_with_a_broken_cursor(graph: &TestGraph, heard: bool, broken: &str) -> House {
     let house = House::new(graph);
     house.run_s(6).await;
@@ -44,7 +45,7 @@ async fn away_with_a_broken_cursor(graph: &TestGraph, heard: bool, broken: &str)
     }
     let house = house.restarted();
     if broken != CURSOR_FILE {
-        // Whoever kept it aside died before anything else.
+        // The process that kept the file aside ended before its next step.
         house.parts.storage.rename(CURSOR_FILE, broken).unwrap();
     }
     house.storage.set_bytes(broken, b"{\"v\":1,\"since\":");
@@ -326,7 +327,7 @@ async fn dates_from_the_future_hide_nothing() {
 async fn the_servers_clock_counts() {
     let graph = TestGraph::new();
     let mut house = House::new(&graph);
-    // Our clock is an hour ahead of Graph's.
+    // This machine's clock is an hour ahead of Graph's.
     let ahead = Arc::new(TokioClock::starting_at(start_of_time() + jiff::SignedDuration::from_hours(1)));
     house.parts.clock = ahead.clone();
     house.parts.client = Arc::new(graph.script.client_at(ahead));
@@ -347,7 +348,7 @@ async fn dropped_at_any_moment_nothing_is_lost_or_repeated() {
     house.run_s(6).await;
     for round in 0..150_u64 {
         graph.say(if round % 3 == 0 { GROUP } else { DM }, &format!("{round:03}"));
-        // From before the first request to well after the last one.
+        // The times reach from before the first request to well after the last one.
         house.run(Duration::from_millis((round * 37) % 1_700)).await;
         house = house.restarted();
     }
@@ -400,7 +401,7 @@ async fn a_chat_that_was_held_is_found_again_after_restarts_in_an_outage() {
     graph.say(GROUP, "held");
     graph.fault(|line| line.contains(GROUP).then(|| Reply::error(403, "Forbidden")));
     let writer = async {
-        // Enough other chats to push the one that is held off the first page.
+        // Enough other chats are created to push the held chat off the first page.
         for n in 0..60 {
             tokio::time::sleep(Duration::from_secs(1)).await;
             graph.say(&format!("19:{n}@thread.v2"), "other");
