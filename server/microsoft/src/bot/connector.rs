@@ -1,5 +1,7 @@
-//! Answers through the connector: one POST, to a conversation in which an allowed person spoke, at most once.
-//! It must never repeat a message that may have been taken, nor send a token to an address that is not Microsoft's.
+//! Sends answers through the connector: each at most once, to a conversation in which an allowed person
+//! spoke.
+//! It must never repeat a message that may have been accepted, nor send a token to an address that is not
+//! Microsoft's.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,20 +21,20 @@ use entraclaw_seams::clock::Clock;
 use entraclaw_seams::secret::Secret;
 use entraclaw_seams::storage::Storage;
 
-/// How long one sending may take in all, so that it answers within the shortest time limit of a host.
+/// How long sending one message may take in all, so that it ends within the shortest time limit of a host.
 const SEND_TIME_MAX: Duration = Duration::from_secs(45);
 /// How long one request may take.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(20);
-/// The longest `Retry-After` that is waited for; the model is told about a longer one.
+/// The longest `Retry-After` that the bot waits for; the model is told about a longer one.
 const RETRY_AFTER_MAX: Duration = Duration::from_secs(10);
-/// Pause where a throttled answer names none.
+/// The pause where a throttled answer names none.
 const RETRY_AFTER_DEFAULT: Duration = Duration::from_secs(2);
-/// How often a message that was certainly not taken is sent again.
+/// How often a message that was certainly not accepted is sent again.
 const REPEATS_MAX: u32 = 2;
-/// Longest reason of the connector that is repeated, in characters.
+/// The longest reason of the connector that is passed on, in characters.
 const REASON_CHARS_MAX: usize = 200;
 
-/// What answers are sent with; a cheap clone.
+/// Sends answers; cheap to clone.
 #[derive(Clone)]
 pub(super) struct Connector {
     pub(super) transport: Arc<dyn HttpTransport>,
@@ -50,14 +52,14 @@ pub(super) struct Connector {
 pub(super) struct Outgoing {
     pub(super) conversation_id: String,
     pub(super) content: String,
-    /// The activity that it answers; empty for none.
+    /// The id of the activity that it answers; empty for none.
     pub(super) reply_to: String,
-    /// The content is HTML; only ever for words of the server's own.
+    /// Whether the content is HTML; only for words of the server's own.
     pub(super) html: bool,
 }
 
 impl Outgoing {
-    /// Words of the server's own, as HTML.
+    /// A message with words of the server's own, as HTML.
     pub(super) fn own_words(conversation_id: &str, html: String) -> Self {
         let conversation_id = conversation_id.to_owned();
         Self { conversation_id, content: html, reply_to: String::new(), html: true }
@@ -65,7 +67,7 @@ impl Outgoing {
 }
 
 impl Connector {
-    /// Sends a message, if it may go there. The interaction log has it before and after.
+    /// Sends a message if it may go to its conversation. The interaction log has it before and after.
     pub(super) async fn send(&self, message: &Outgoing) -> Result<Sent, SendError> {
         let sending = tokio::time::timeout(SEND_TIME_MAX, self.try_to_send(message));
         let outcome = sending.await.unwrap_or_else(|_| {
@@ -90,7 +92,7 @@ impl Connector {
         self.deliver(&service, &conversation.bot_id, message).await
     }
 
-    /// Posts a message. Whoever calls it has decided that it may go there.
+    /// Posts a message. The caller has decided that it may go there.
     pub(super) async fn deliver(
         &self,
         service: &Service,
@@ -103,7 +105,7 @@ impl Connector {
             "from": {"id": bot_id},
             "conversation": {"id": message.conversation_id},
             "text": message.content,
-            // What a model wrote must not load pictures or look like a card.
+            // A model's text must not load pictures or look like a card.
             "textFormat": if message.html { "xml" } else { "plain" },
         });
         if !message.reply_to.is_empty() {
@@ -138,9 +140,10 @@ impl Connector {
         }
     }
 
-    /// The conversation, if somebody who may speak now has spoken there and the operator did not switch it off.
+    /// The conversation, if a person who may speak now has spoken there and the operator did not switch it
+    /// off.
     fn conversation(&self, id: &str) -> Result<(Conversation, Service), SendError> {
-        // Who was shut out a moment ago must not be written to.
+        // A person who was shut out a moment ago must not be written to.
         self.gate.look(&self.journal);
         let file = Conversations::read(&*self.storage, self.journal.term()).map_err(|why| {
             SendError::Refused(format!("the list of the bot's conversations can't be read: {why}"))
@@ -208,7 +211,7 @@ fn wait_of(answer: &HttpResponse) -> Duration {
     stated.map_or(RETRY_AFTER_DEFAULT, Duration::from_secs)
 }
 
-/// The connector's own words, single-line and short.
+/// The connector's own words, as one short line.
 fn reason(answer: &HttpResponse) -> String {
     let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let message = body.pointer("/error/message").and_then(Value::as_str).unwrap_or_default();

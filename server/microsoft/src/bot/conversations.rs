@@ -1,6 +1,7 @@
-//! Where answers go: `sources/bot.json`, one entry for each conversation in which an allowed person spoke to the bot.
-//! Each term of leadership has one of its own, which begins as that of the term before.
-//! It must never hold a text or a secret, and an entry lets no one in: gate and address are checked again.
+//! The file `sources/bot.json`, which says where answers go: one entry for each conversation in which an allowed
+//! person spoke to the bot. Each term of leadership has its own file, which begins as a copy of the one before.
+//! It must never hold a text or a secret, and an entry must never let a person in: gate and address are checked
+//! again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,18 +12,19 @@ use entraclaw_inbox::gate::Guid;
 use entraclaw_inbox::journal::{newest_path, path_in};
 use entraclaw_seams::storage::Storage;
 
-/// The file.
+/// The name of the file.
 pub const CONVERSATIONS_FILE: &str = "sources/bot.json";
 const FOLDER: &str = "sources";
-/// Where one that can't be read is kept; the newest of them.
+/// The name under which the newest unreadable file is kept.
 const BROKEN_FILE: &str = "sources/bot.json.broken";
-/// The largest file that is read.
+/// The largest file that is read, in bytes.
 const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
-/// Conversations that are kept; the one that was silent longest is forgotten first.
+/// The most conversations that are kept; the one that was silent longest is forgotten first.
 const CONVERSATIONS_MAX: usize = 500;
-/// Allowed people that are remembered of one conversation.
+/// The most allowed people who are remembered for one conversation.
 const PEOPLE_MAX: usize = 20;
-/// `used_at` is written no more often than this, so that a busy conversation does not write the file all the time.
+/// The least time between two changes of `used_at`, so that a busy conversation does not write the file all
+/// the time.
 const USED_AT_COARSE: SignedDuration = SignedDuration::from_hours(1);
 
 /// The whole file.
@@ -30,7 +32,7 @@ const USED_AT_COARSE: SignedDuration = SignedDuration::from_hours(1);
 pub struct Conversations {
     /// Version of this shape; 1.
     pub v: u32,
-    /// By the conversation's id.
+    /// The conversations by their ids.
     pub conversations: BTreeMap<String, Conversation>,
 }
 
@@ -43,7 +45,7 @@ pub struct Conversation {
     pub bot_id: String,
     /// Allowed people who spoke there, as `tenant/object`.
     pub people: BTreeSet<String>,
-    /// When somebody last spoke, RFC 3339, coarse.
+    /// Roughly when an allowed person last spoke there, as RFC 3339.
     pub used_at: String,
 }
 
@@ -54,10 +56,10 @@ impl Default for Conversations {
 }
 
 impl Conversations {
-    /// Reads the newest file up to a term; none is an empty one.
+    /// Reads the newest file up to a term. A missing file counts as empty.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// A sentence that says what is wrong with the file.
     pub(super) fn read(storage: &dyn Storage, term: u64) -> Result<Self, String> {
         let path = newest_path(storage, term, CONVERSATIONS_FILE).map_err(|error| error.to_string())?;
         let length = storage.len(&path).map_err(|error| error.to_string())?;
@@ -71,7 +73,8 @@ impl Conversations {
         if file.v == 1 { Ok(file) } else { Err(format!("it has version {}", file.v)) }
     }
 
-    /// As [`Conversations::read`], but a broken file is kept aside and an empty one taken. For the one who writes it.
+    /// Reads as [`Conversations::read`] does, but keeps a broken file aside and begins empty. Only the leader
+    /// calls it.
     pub(super) fn open(storage: &dyn Storage, term: u64) -> (Self, Option<String>) {
         match Self::read(storage, term) {
             Ok(file) => (file, None),
@@ -86,7 +89,7 @@ impl Conversations {
         }
     }
 
-    /// Notes that an allowed person spoke; says whether the file has to be written.
+    /// Notes that an allowed person spoke. Returns whether the file has to be written.
     pub(super) fn note(
         &mut self,
         id: &str,
@@ -126,13 +129,14 @@ impl Conversations {
         changed
     }
 
-    /// Forgets a conversation that the bot was taken out of; says whether there was one.
+    /// Forgets a conversation from which the bot was removed. Returns whether there was one.
     pub(super) fn forget(&mut self, id: &str) -> bool {
         self.conversations.remove(id).is_some()
     }
 
-    /// Forgets people who left, by their object ids; whoever left without one may have been anybody. Says whether the
-    /// file has to be written. A conversation in which nobody is known any more is not written to until somebody speaks.
+    /// Forgets people who left, by their object ids; an account without one may be any of them. Returns
+    /// whether the file has to be written. The bot sends nothing to a conversation without known people until
+    /// one speaks.
     pub(super) fn leave(&mut self, id: &str, gone: &[Option<Guid>]) -> bool {
         let Some(conversation) = self.conversations.get_mut(id) else { return false };
         let before = conversation.people.len();
@@ -153,7 +157,7 @@ impl Conversations {
         }
     }
 
-    /// Writes the file of a term, atomically. Only its leader does.
+    /// Writes the file of a term, atomically. Only the leader of that term calls it.
     pub(super) fn save(&self, storage: &dyn Storage, term: u64) -> std::io::Result<()> {
         storage.create_dir(FOLDER)?;
         let mut bytes = serde_json::to_vec(self).map_err(std::io::Error::other)?;

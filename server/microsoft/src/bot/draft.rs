@@ -1,4 +1,4 @@
-//! From an activity of an allowed person to a draft of a record: sanitised text, and the facts beside it.
+//! Turns an activity of an allowed person into a draft of a record: sanitised text, and the facts beside it.
 //! It must never let a raw text of a stranger through, in the text or in the facts.
 
 use std::collections::BTreeMap;
@@ -11,19 +11,19 @@ use entraclaw_sanitize::{
     Attachment, AttachmentKind, Context, Limits, Markup, clean_file_name, clean_name, sanitize,
 };
 
-/// What a person is called that the channel gives no name for.
+/// The name for a person for whom the channel gives none.
 const NAMELESS: &str = "(no name)";
 /// The most attachments that the facts name; the text names all.
 const ATTACHMENTS_NAMED_MAX: usize = 10;
 
-/// What a draft is of a message.
+/// The version of a message that a draft carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Version {
     /// The message as it was written.
     First,
     /// A later text.
     Edit,
-    /// The news that it was taken back.
+    /// The news that the message was deleted.
     Deletion,
 }
 
@@ -40,7 +40,7 @@ pub(super) fn key(activity: &Activity, version: Version) -> String {
     }
 }
 
-/// Makes the draft.
+/// Makes the draft of one version of a message.
 pub(super) fn draft(activity: &Activity, version: Version, now: Timestamp) -> Draft {
     let (input, markup) = readable(activity);
     let context = Context { attachments: attachments(&activity.parts), mentions: Vec::new() };
@@ -99,14 +99,14 @@ pub(super) fn draft(activity: &Activity, version: Version, now: Timestamp) -> Dr
     }
 }
 
-/// Whether there is anything to read, were it only a call by name.
+/// Whether there is anything to read; a mention alone is enough.
 pub(super) fn says_something(activity: &Activity) -> bool {
     !readable(activity).0.trim().is_empty()
         || activity.mentions_bot()
         || !attachments(&activity.parts).is_empty()
 }
 
-/// The text without the mark-up of mentions: the bot's own go, others become `@Name`.
+/// The text without the mark-up of mentions: those of the bot are removed, others become `@Name`.
 fn readable(activity: &Activity) -> (String, Markup) {
     let mut text = activity.text.clone();
     for mention in activity.mentions.iter().filter(|m| !m.text.is_empty()) {

@@ -1,5 +1,5 @@
-//! The endpoint seam: requests come in, statuses go out. Production is hyper on a loopback socket; a simulation
-//! hands requests over in the same thread. It must never know what a request means.
+//! The endpoint seam takes requests and returns statuses: in production hyper on a loopback socket, in a
+//! simulation calls in the same thread. It must never know what a request means.
 
 use std::io;
 use std::net::SocketAddr;
@@ -9,7 +9,7 @@ use futures_util::future::LocalBoxFuture;
 /// The largest body that is read, in bytes; Teams sends at most about 100 kB.
 pub const BOT_BODY_BYTES_MAX: usize = 256 * 1024;
 
-/// One request, whole. A body that was too large is not here, `oversized` is.
+/// One whole request. For a body that was too large, only `oversized` is set.
 #[derive(Debug, Clone, Default)]
 pub struct BotRequest {
     /// The verb in capitals.
@@ -36,7 +36,7 @@ impl BotRequest {
 pub struct BotReply {
     /// HTTP status.
     pub status: u16,
-    /// A header beside it.
+    /// A header beside the status.
     pub header: Option<(&'static str, &'static str)>,
 }
 
@@ -46,18 +46,18 @@ impl BotReply {
     }
 }
 
-/// Whoever takes the requests.
+/// The receiver of the requests.
 pub trait Reception {
-    /// The endpoint listens now.
+    /// Notes that the endpoint listens now.
     fn listening(&self);
     /// Takes one request. The future may be dropped when the client goes away.
     fn receive(&self, request: BotRequest) -> LocalBoxFuture<'_, BotReply>;
 }
 
-/// Something that requests arrive at.
+/// A place at which requests arrive.
 pub trait Endpoint: Send + Sync {
-    /// Listens at `address` and hands every request to `reception`, until the future is dropped; it then hears nothing
-    /// more. Ends only with the reason why it can't listen.
+    /// Listens at `address` and hands every request to `reception`, until the future is dropped. Ends only
+    /// with the reason why it can't listen.
     fn serve<'a>(
         &'a self,
         address: SocketAddr,

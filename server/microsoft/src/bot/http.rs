@@ -1,5 +1,6 @@
-//! The production endpoint: HTTP/1.1 by hyper on one loopback socket, inside the caller's future.
-//! It must never spawn anything, listen beyond this machine, or let a slow or greedy client hold more than its share.
+//! The production endpoint: hyper serves HTTP/1.1 on one loopback socket, inside the caller's future.
+//! It must never spawn a task, listen beyond this machine, or let a slow or greedy client hold more than its
+//! share.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -24,26 +25,27 @@ use tokio::time::{Instant, sleep_until};
 
 use super::endpoint::{BOT_BODY_BYTES_MAX, BotReply, BotRequest, Endpoint, Reception};
 
-/// Room for request line and headers, in bytes.
+/// The most bytes of request line and headers.
 const HEAD_BYTES_MAX: usize = 32 * 1024;
-/// Headers of one request.
+/// The most headers of one request.
 const HEADERS_MAX: usize = 64;
-/// Pause after the system could not accept, such as without free descriptors.
+/// Pause after the system could not accept a connection, for example without free descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
-/// What connections may hold.
+/// The limits for connections.
 #[derive(Debug, Clone, Copy)]
 struct Bounds {
-    /// Connections at once. For a further one the oldest that has not sent its whole request gives way; while there is
-    /// none such, it waits in the system's queue.
+    /// The most connections at once. A further one closes the oldest that has not sent its whole request;
+    /// while there is none, it waits in the system's queue.
     connections_max: usize,
-    /// How long no connection gives way: whoever has something to say says it at once.
+    /// How long a new connection can't be closed for another: an honest client sends its request at once.
     undisturbed: Duration,
     /// How long a client may take for its request line and headers.
     head_time_max: Duration,
-    /// How long a client may take for its body; until it is there, nobody is known to deserve the place.
+    /// How long a client may take for its body; before it is complete, the client can't be told from a
+    /// hostile one.
     body_time_max: Duration,
-    /// How long one connection may take in all; each carries one request.
+    /// How long one connection, which carries one request, may take in all.
     connection_time_max: Duration,
 }
 
@@ -55,7 +57,7 @@ const BOUNDS: Bounds = Bounds {
     connection_time_max: Duration::from_secs(20),
 };
 
-/// HTTP on a socket.
+/// The endpoint that serves HTTP on a socket.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct HttpEndpoint;
 
@@ -66,7 +68,8 @@ impl Endpoint for HttpEndpoint {
         reception: &'a dyn Reception,
     ) -> LocalBoxFuture<'a, io::Error> {
         Box::pin(async move {
-            // The configuration has refused it already; here nothing can get past.
+            // The configuration has refused such an address already; this check holds whatever the caller
+            // did.
             if !address.ip().is_loopback() {
                 let what = format!("{address} is not on this machine");
                 return io::Error::new(io::ErrorKind::InvalidInput, what);
@@ -81,7 +84,7 @@ impl Endpoint for HttpEndpoint {
     }
 }
 
-/// Connections whose whole request has not come yet, in the order of their coming.
+/// The connections whose whole request has not come yet, in the order in which they came.
 #[derive(Default)]
 struct Idle {
     next: Cell<u64>,
@@ -89,7 +92,7 @@ struct Idle {
 }
 
 impl Idle {
-    /// A connection has come. It ends when the receiver hears of it, until [`Idle::leave`].
+    /// Adds a connection. Until [`Idle::leave`], it must end when the receiver gets a message.
     fn come(&self) -> (u64, oneshot::Receiver<()>) {
         let number = self.next.get();
         self.next.set(number + 1);
@@ -98,7 +101,7 @@ impl Idle {
         (number, must_go)
     }
 
-    /// A connection gives way no more: its request is there, or it has ended.
+    /// Removes a connection, because its request is complete or it has ended.
     fn leave(&self, number: u64) {
         self.waiting.borrow_mut().remove(&number);
     }
@@ -107,10 +110,10 @@ impl Idle {
         self.waiting.borrow().first_key_value().map(|(_, (since, _))| *since)
     }
 
-    /// Makes the oldest give way.
+    /// Makes the oldest connection end.
     fn push_out(&self) {
         if let Some((_, (_, gives_way))) = self.waiting.borrow_mut().pop_first() {
-            // It may have ended by itself.
+            // The connection may have ended by itself.
             let _ = gives_way.send(());
         }
     }
@@ -165,7 +168,7 @@ async fn connection(stream: TcpStream, reception: &dyn Reception, idle: &Idle, b
     let serving = tokio::time::timeout(bounds.connection_time_max, serving);
     let pushed_out = async {
         if must_go.await.is_err() {
-            // It has left the line, so it is served to its end.
+            // The connection is out of the list, so it is served to its end.
             std::future::pending::<()>().await;
         }
     };
@@ -229,9 +232,9 @@ mod tests {
 
     use super::*;
 
-    /// So long that nothing of it ends while a test runs.
+    /// A time so long that it does not pass while a test runs.
     const FOR_EVER: Duration = Duration::from_secs(86_400);
-    /// Only so that a test which would never end fails.
+    /// The time after which a test that would never end fails.
     const GIVE_UP: Duration = Duration::from_secs(120);
 
     struct Polite;
@@ -253,7 +256,8 @@ mod tests {
         answer
     }
 
-    /// Whoever only holds a connection, with nothing said or with half a request, keeps nobody out for long.
+    /// A client that only holds a connection, silent or with half a request, does not keep others out for
+    /// long.
     #[tokio::test]
     async fn a_crowd_that_says_nothing_gives_way() {
         let bounds = Bounds {

@@ -1,5 +1,5 @@
-//! The reception intake: what is done with each request, from its headers to the journal.
-//! Nothing of an activity may be believed, remembered or answered before its token has passed every check.
+//! The reception intake: it takes each request from its headers to the journal.
+//! It must never believe, remember or answer an activity whose token has not passed every check.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, VecDeque};
@@ -24,20 +24,21 @@ use entraclaw_inbox::gate::{Guid, Reason, Refusals, Verdict};
 use entraclaw_inbox::journal::{Interaction, InteractionKind, Journal, JournalError};
 use entraclaw_inbox::record::{Channel, Draft};
 
-/// Where the channel sends activities.
+/// The path to which the channel sends activities.
 const PATH: &str = "/api/messages";
-/// The only channel: others let a client choose who it is.
+/// The only channel that is accepted: others let a client choose its own identity.
 const CHANNEL: &str = "msteams";
-/// Requests that are worked on at once.
+/// The most requests that are handled at once.
 const REQUESTS_MAX: usize = 32;
-/// Records that wait for a disk that takes no writes; further activities are turned away so that they come again.
+/// The most records that wait while the disk takes no writes. Further activities are refused so that they
+/// come again.
 const UNSAVED_MAX: usize = 100;
-/// How often those are tried again.
+/// The pause between two tries to write the waiting records.
 const SAVE_INTERVAL: Duration = Duration::from_secs(1);
-/// One line an interval for each kind of fault, so that nobody can fill the disk.
+/// Each kind of fault gets one line an interval, so that no client can fill the disk.
 const FAULT_LINE_INTERVAL: SignedDuration = SignedDuration::from_mins(10);
 
-/// The intake.
+/// The intake of one term.
 pub(super) struct Intake<'a> {
     pub(super) parts: &'a BotParts,
     pub(super) journal: &'a Journal,
@@ -47,18 +48,18 @@ pub(super) struct Intake<'a> {
     keys: &'a Keys,
     busy: Cell<usize>,
     conversations: RefCell<Conversations>,
-    /// In which they are saved.
+    /// The term in which the conversations are saved.
     term: u64,
     unsaved: RefCell<VecDeque<Draft>>,
     pub(super) refusals: RefCell<Refusals>,
-    /// The latest time that the channel was heard to state, with when that was.
+    /// The latest time that the channel stated, with the moment at which it came.
     pub(super) channel_time: Cell<Option<(Timestamp, Instant)>>,
-    /// Codes that the bot is to tell.
+    /// The way by which pairing codes go to the task that sends them.
     pub(super) strangers: mpsc::Sender<Told>,
     faults: RefCell<BTreeMap<Fault, (Timestamp, u64)>>,
 }
 
-/// Gives its place back when the work ends, or is dropped.
+/// The place of one request; it is given back when the work ends or is dropped.
 struct Place<'a>(&'a Cell<usize>);
 
 impl Drop for Place<'_> {
@@ -90,7 +91,7 @@ impl Reception for Intake<'_> {
     }
 }
 
-/// The channel is told to try again.
+/// The answer that tells the channel to try again.
 fn later() -> BotReply {
     BotReply { status: 503, header: Some(("retry-after", "5")) }
 }
@@ -170,7 +171,7 @@ impl<'a> Intake<'a> {
         self.take(&activity, now)
     }
 
-    /// Checks the token as far as that can be done without the activity.
+    /// Checks the token as far as that is possible without the activity.
     async fn believe(&self, request: &BotRequest) -> Result<(Believed, std::sync::Arc<Key>), BotReply> {
         let token = bearer(request.header("authorization")).and_then(Token::parse);
         let token = token.map_err(|fault| self.turn_away(fault))?;
@@ -219,7 +220,7 @@ impl<'a> Intake<'a> {
         BotReply { status: fault.status(), header }
     }
 
-    /// What a believed activity does.
+    /// Takes a believed activity.
     fn take(&self, activity: &Activity, now: Timestamp) -> BotReply {
         if !is_id(&activity.conversation_id) || !is_id(&activity.recipient.id) {
             return BotReply::status(400);
@@ -231,7 +232,8 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// The bot was taken out of a conversation, an allowed person brought it in, or people left.
+    /// Handles that the bot was removed from a conversation, that an allowed person added it, or that people
+    /// left.
     fn came_or_went(&self, activity: &Activity, now: Timestamp) -> BotReply {
         let bot = &activity.recipient.id;
         if activity.removed.iter().any(|went| went.id == *bot) {
@@ -258,7 +260,7 @@ impl<'a> Intake<'a> {
             return BotReply::status(400);
         }
         if activity.kind != Kind::Message && !self.journal.is_settled() {
-            // While the disk takes nothing it is not known what has come before.
+            // While the disk takes no writes, it is unknown whether the first version was delivered.
             return later();
         }
         let known = self.has(&key(activity, Version::First));
@@ -273,10 +275,11 @@ impl<'a> Intake<'a> {
             return BotReply::status(200);
         }
         if self.has(&key_now) {
-            // The disk has not taken it yet.
+            // The disk has not taken the record yet.
             return later();
         }
-        // Who was let in a moment ago may have written at once, and the channel does not ask twice.
+        // A person who was let in a moment ago may have written at once, and the channel sends a refused
+        // message only once.
         self.parts.gate.look(self.journal);
         let verdict = self.judge(activity);
         let is_chatter = version == Version::First && self.is_chatter(activity);
@@ -297,7 +300,7 @@ impl<'a> Intake<'a> {
                 self.refuse(activity, Reason::NotMentioned, now);
                 return BotReply::status(200);
             }
-            // Who may speak can't be known now, so the channel brings it again.
+            // The gate can't decide now, so the channel has to send the message again.
             Verdict::Later => return later(),
             Verdict::Accept => {}
         }
@@ -317,7 +320,7 @@ impl<'a> Intake<'a> {
         if self.unsaved.borrow().len() >= UNSAVED_MAX {
             return later();
         }
-        // First where the answer goes, then the message: nobody may be asked what can't be answered.
+        // The conversation is saved before the message, so that no model gets a message that it can't answer.
         self.remember(activity, now);
         self.append(draft(activity, version, now))
     }
@@ -330,7 +333,7 @@ impl<'a> Intake<'a> {
         match self.journal.append(vec![draft.clone()]) {
             Ok(_) => BotReply::status(200),
             Err(error @ JournalError::NotDurable { .. }) => {
-                // The model is shown it already; the disk gets it as soon as it takes writes.
+                // The model already gets the message; the disk gets it as soon as it takes writes.
                 tracing::warn!(%error, "a message to the bot is in memory only");
                 self.unsaved.borrow_mut().push_back(draft);
                 later()
@@ -342,7 +345,7 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// Brings what waits to the disk.
+    /// Writes the waiting records to the disk, again and again.
     pub(super) async fn keep_saving(&self) -> Infallible {
         loop {
             tokio::time::sleep(SAVE_INTERVAL).await;

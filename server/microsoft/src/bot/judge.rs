@@ -1,5 +1,7 @@
-//! Who wrote to the bot, what of it is heard, and who is told a code instead; the intake's second half.
-//! It must never look at a display name, nor take a moment that the channel did not state for the time of writing.
+//! The intake's second half: it decides which messages to the bot are heard, and which authors get a code
+//! instead.
+//! It must never judge by a display name, nor take a time that the channel did not state as the time of
+//! writing.
 
 use std::io;
 
@@ -17,8 +19,8 @@ use entraclaw_inbox::record::Channel;
 use entraclaw_sanitize::{Context, Limits, Markup, clean_name, sanitize};
 
 impl Intake<'_> {
-    /// Learns what time it is by the channel's clock: an activity that came at once shows it best. What has passed since
-    /// is not measured by this machine's calendar, which may be set meanwhile.
+    /// Learns the time of the channel's clock; an activity that came without delay shows it best. The time
+    /// since then is not measured by this machine's calendar, which may be changed meanwhile.
     pub(super) fn note_time(&self, activity: &Activity) {
         let Some(stated) = activity.timestamp else { return };
         if self.channel_now().is_none_or(|known| known < stated) {
@@ -26,17 +28,18 @@ impl Intake<'_> {
         }
     }
 
-    /// The channel's time, or a little before it; nothing before it has stated one.
+    /// The channel's time, or a time shortly before it; `None` as long as it has stated none.
     fn channel_now(&self) -> Option<Timestamp> {
         let (stated, at) = self.channel_time.get()?;
         stated.checked_add(SignedDuration::try_from(at.elapsed()).ok()?).ok()
     }
 
-    /// When it was written, on this machine's clock; nothing where the channel does not say.
+    /// When the message was written, by this machine's clock; `None` where the channel does not say.
     fn written(&self, activity: &Activity) -> Option<Timestamp> {
         let stated = activity.timestamp?;
         let written = match activity.kind {
-            // The time of a change is that of the change. Teams' ids are the milliseconds of the first writing.
+            // The stated time of an edit is that of the edit. A message id of Teams is the first writing in
+            // milliseconds.
             Kind::MessageUpdate => {
                 let first = activity.id.parse().ok().and_then(|ms| Timestamp::from_millisecond(ms).ok());
                 first.map_or(stated, |first| first.min(stated))
@@ -57,7 +60,7 @@ impl Intake<'_> {
         }
     }
 
-    /// Whether a new message of a group is none of the bot's business.
+    /// Whether a new message of a group is not for the bot.
     pub(super) fn is_chatter(&self, activity: &Activity) -> bool {
         let all = self.parts.gate.chat_rule(&activity.conversation_id) == Some(ChatRule::All);
         activity.is_group() && !all && !activity.mentions_bot()
@@ -70,14 +73,14 @@ impl Intake<'_> {
         self.refusals.borrow_mut().write(self.journal, refusal, now);
     }
 
-    /// Tells a code to a stranger who wrote in a conversation of two, where pairing is on.
+    /// Has a code sent to a stranger who wrote in a conversation of two, where pairing is on.
     pub(super) fn meet(&self, activity: &Activity, version: Version) {
         let asks = version == Version::First
             && activity.kind == Kind::Message
             && !activity.is_group()
             && self.parts.gate.chat_rule(&activity.conversation_id) != Some(ChatRule::Off);
         let ids = asks.then(|| sender(activity).person(&self.parts.agent)).flatten();
-        // A code that nobody would be told must not be made.
+        // No code must be made that could not be sent.
         let Some(((tenant_id, object_id), permit)) = ids.zip(self.strangers.try_reserve().ok()) else {
             return;
         };
@@ -98,11 +101,11 @@ impl Intake<'_> {
         });
     }
 
-    /// Takes the answer to a permission request that was asked of this person in this conversation: a message of its
-    /// own in the exact form, never changed, with nothing else in it. Says whether it was one; no model sees it then. One
-    /// that can't be kept now is to come again.
+    /// Takes the answer to a permission request that this person was asked in this conversation. The message
+    /// must have exactly the form of an answer, must be unchanged and must carry nothing else. Returns
+    /// whether it was an answer; then no model gets it. After an error the channel has to send it again.
     pub(super) fn takes_answer(&self, activity: &Activity, now: Timestamp) -> io::Result<bool> {
-        // What stands in a quote is somebody else's to choose.
+        // Another person may have chosen the text of a quote.
         let is_own = |part: &Part| {
             part.content_type == HTML && !part.text.as_ref().is_some_and(|text| text.contains("<blockquote"))
         };
@@ -123,7 +126,7 @@ impl Intake<'_> {
             chat_id: activity.conversation_id.clone(),
             ids,
             message_id: activity.id.clone(),
-            // A question in a conversation of the bot has its time from this machine's clock too.
+            // The time of a question in a conversation of the bot comes from this machine's clock too.
             written: self.written(activity).unwrap_or(now),
         };
         let storage = &*self.parts.storage;
@@ -145,7 +148,7 @@ impl Intake<'_> {
         });
     }
 
-    /// Who wrote, as `tenant/object`, where both are ids.
+    /// The author as `tenant/object`, where both are ids.
     pub(super) fn person(activity: &Activity) -> Option<String> {
         let id = |id: &Option<String>| id.as_deref().and_then(Guid::parse);
         let (tenant, object) = (id(&activity.tenant_id)?, id(&activity.from.object_id)?);
@@ -155,7 +158,7 @@ impl Intake<'_> {
 
 fn sender(activity: &Activity) -> Sender<'_> {
     Sender {
-        // What is not stated is nobody's tenant, not the agent's.
+        // A tenant that is not stated must not count as the agent's, so it is empty.
         tenant_id: Some(activity.tenant_id.as_deref().unwrap_or_default()),
         object_id: activity.from.object_id.as_deref(),
         kind: if activity.from.is_bot() { SenderKind::Application } else { SenderKind::Person },

@@ -1,5 +1,6 @@
-//! The token that the channel sends with every activity: taken apart, and checked claim by claim.
-//! Nothing in it may be believed before its signature is verified, and nothing may switch a check off.
+//! Parses the token that the channel sends with every activity, and checks it claim by claim.
+//! It must never believe a claim before the signature is verified, and must never let a check be switched
+//! off.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,35 +10,35 @@ use serde_json::Value;
 
 use super::keys::{ISSUER, Key};
 
-/// The only algorithm.
+/// The only algorithm that is accepted.
 const ALGORITHM: &str = "RS256";
 /// How much the channel's clock and ours may differ, in seconds.
 pub(super) const SKEW_S: i64 = 300;
-/// Longest token, in bytes; real ones have under 2 kB.
+/// The longest token in bytes; real ones have under 2 kB.
 const TOKEN_BYTES_MAX: usize = 16 * 1024;
 
 /// Why an activity is not believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Fault {
-    /// No bearer token.
+    /// The request has no bearer token.
     NoToken,
-    /// Not three parts of base64 with JSON in them.
+    /// The token is not three parts of base64 with JSON in them.
     Malformed,
-    /// Another algorithm, or a header that asks for more than we know.
+    /// The token has another algorithm, or a header that demands an unknown feature.
     Algorithm,
-    /// A key that the channel does not publish.
+    /// The token names a key that the channel does not publish.
     UnknownKey,
     /// The signature is wrong.
     Signature,
-    /// Issued by somebody else.
+    /// Another issuer issued the token.
     Issuer,
-    /// Issued for somebody else.
+    /// The token is for another application.
     Audience,
-    /// Too old, or without an end.
+    /// The token is too old, or has no end.
     Expired,
-    /// Not valid yet.
+    /// The token is not valid yet.
     NotYet,
-    /// Another channel than Teams, or a key that may not speak for it.
+    /// The channel is not Teams, or the key may not sign for it.
     Channel,
     /// The token is for another service address than the activity's.
     ServiceUrl,
@@ -64,19 +65,19 @@ impl Fault {
         }
     }
 
-    /// The HTTP status that tells it: who brings no token is asked for one, everybody else is turned away.
+    /// The HTTP status for the fault: a client without a token is asked for one, every other one is refused.
     pub(super) fn status(self) -> u16 {
         if self == Self::NoToken { 401 } else { 403 }
     }
 }
 
-/// A token taken apart, not yet believed.
+/// A parsed token that is not yet believed.
 #[derive(Debug)]
 pub(super) struct Token<'a> {
     signed: &'a str,
     signature: Vec<u8>,
     claims: Value,
-    /// The key that is said to have signed it.
+    /// The id of the key that is said to have signed the token.
     pub(super) kid: String,
 }
 
@@ -86,7 +87,7 @@ pub(super) struct Believed {
     service_url: Option<String>,
 }
 
-/// The token of an `Authorization` header.
+/// Takes the token from an `Authorization` header.
 pub(super) fn bearer(header: Option<&str>) -> Result<&str, Fault> {
     let (scheme, token) = header.and_then(|h| h.trim().split_once(' ')).ok_or(Fault::NoToken)?;
     if !scheme.eq_ignore_ascii_case("bearer") || token.trim().is_empty() {
@@ -96,7 +97,7 @@ pub(super) fn bearer(header: Option<&str>) -> Result<&str, Fault> {
 }
 
 impl<'a> Token<'a> {
-    /// Takes a token apart.
+    /// Parses a token without believing it.
     pub(super) fn parse(text: &'a str) -> Result<Self, Fault> {
         if text.len() > TOKEN_BYTES_MAX {
             return Err(Fault::Malformed);
@@ -109,7 +110,7 @@ impl<'a> Token<'a> {
             if value.is_object() { Ok(value) } else { Err(Fault::Malformed) }
         };
         let (header, claims) = (json(header)?, json(claims)?);
-        // A `crit` list demands understanding that nobody here has.
+        // A `crit` list demands features that this code does not have.
         if header.get("alg").and_then(Value::as_str) != Some(ALGORITHM) || header.get("crit").is_some() {
             return Err(Fault::Algorithm);
         }
@@ -146,7 +147,7 @@ impl<'a> Token<'a> {
 }
 
 impl Believed {
-    /// Whether the token is for this service address. One that names none is for nobody.
+    /// Whether the token is for this service address. A token that names no address is for none.
     pub(super) fn is_for(&self, service_url: &str) -> bool {
         self.service_url.as_deref() == Some(service_url)
     }
@@ -154,7 +155,7 @@ impl Believed {
 
 fn seconds(value: Option<&Value>) -> Option<i64> {
     let value = value?;
-    // Some issuers write fractions.
+    // Some issuers write times with fractions.
     #[expect(
         clippy::cast_possible_truncation,
         reason = "a float cast saturates, which is as far as a date goes"

@@ -1,5 +1,6 @@
-//! The channel's public keys: fetched by way of its OpenID metadata, kept, and fetched again when they change.
-//! Whoever sends tokens must never be able to make us ask more often than the pauses here allow.
+//! Fetches the channel's public keys by its OpenID metadata, keeps them, and fetches them again when they
+//! change.
+//! A sender of tokens must never be able to make it ask more often than the pauses here allow.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,68 +16,68 @@ use url::Url;
 
 use crate::http::{HttpRequest, HttpTransport, Method};
 
-/// Who issues tokens for the channels of the Bot Framework.
+/// The issuer of tokens for the channels of the Bot Framework.
 pub(super) const ISSUER: &str = "https://api.botframework.com";
-/// After this, keys are asked for again when there is something to check.
+/// The age after which keys are fetched again when there is a token to check.
 const KEYS_FRESH: Duration = Duration::from_secs(24 * 3_600);
-/// Older keys are not used, even if no newer ones can be had.
+/// The age after which keys are not used, even if no newer ones can be fetched.
 const KEYS_USED_MAX: Duration = Duration::from_secs(5 * 24 * 3_600);
-/// Pause between two questions when the last one was answered.
+/// Pause between two requests when the last one was answered.
 const ASK_PAUSE: Duration = Duration::from_secs(300);
-/// The same when it was not.
+/// Pause between two requests when the last one failed.
 const RETRY_PAUSE: Duration = Duration::from_secs(10);
 /// How long one request may take.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
-/// A question that nobody has waited for so long is asked anew.
+/// The age after which an unfinished request is replaced by a new one.
 const FLIGHT_AGE_MAX: Duration = Duration::from_secs(2 * REQUEST_TIMEOUT.as_secs());
-/// Keys that are kept; Microsoft publishes fewer than ten.
+/// The most keys that are kept; Microsoft publishes fewer than ten.
 const KEYS_MAX: usize = 64;
-/// The largest answer that is read.
+/// The largest answer that is read, in bytes.
 const ANSWER_BYTES_MAX: usize = 1024 * 1024;
 
 /// A published RSA key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Key {
-    /// Big-endian.
+    /// The modulus in big-endian bytes.
     pub(super) modulus: Vec<u8>,
-    /// Big-endian.
+    /// The exponent in big-endian bytes.
     pub(super) exponent: Vec<u8>,
     endorsements: Vec<String>,
 }
 
 impl Key {
-    /// Whether it may sign for a channel.
+    /// Whether the key may sign for a channel.
     pub(super) fn speaks_for(&self, channel_id: &str) -> bool {
         self.endorsements.iter().any(|endorsed| endorsed == channel_id)
     }
 }
 
-/// What came of looking for a key.
+/// The outcome of looking for a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Found {
-    /// The channel publishes it.
+    /// The channel publishes the key.
     Published(Arc<Key>),
-    /// The channel has just said that it publishes none of this id, or has withdrawn it.
+    /// The channel has just answered that it publishes no key with this id, or has withdrawn the key.
     Unpublished,
-    /// It was not published at the last look, and it is too early for another.
+    /// The last answer did not contain the key, and it is too early to ask again.
     TooEarly,
 }
 
-/// The keys, with where they come from.
+/// The keys, with the address that they come from.
 pub(super) struct Keys {
     transport: Arc<dyn HttpTransport>,
     metadata: Url,
     state: Mutex<State>,
 }
 
-/// One question, which serves everybody who waits; it goes on with the next request when those who asked have left.
+/// One request that serves all waiting callers. When they have been dropped, the next caller continues it.
 type Flight = Shared<BoxFuture<'static, Result<BTreeMap<String, Arc<Key>>, String>>>;
 
 #[derive(Default)]
 struct State {
     flight: Option<Flight>,
     keys: BTreeMap<String, Arc<Key>>,
-    /// Ids of keys that the look before had and the last one did not.
+    /// The ids of keys that the last answer left out and the one before it contained.
     withdrawn: BTreeSet<String>,
     fetched_at: Option<Instant>,
     asked_at: Option<Instant>,
@@ -88,7 +89,7 @@ impl State {
         self.fetched_at.map(|at| at.elapsed())
     }
 
-    /// The key, with whether that needs no further question.
+    /// The key, and whether no further request is needed.
     fn find(&self, kid: &str) -> (Option<Arc<Key>>, bool) {
         let usable = self.age().is_some_and(|age| age < KEYS_USED_MAX);
         let key = self.keys.get(kid).filter(|_| usable).cloned();
@@ -103,15 +104,15 @@ impl State {
 }
 
 impl Keys {
-    /// Keys that have not been asked for yet.
+    /// Builds an empty set of keys that has asked for nothing yet.
     pub(super) fn new(transport: Arc<dyn HttpTransport>, metadata: Url) -> Self {
         Self { transport, metadata, state: Mutex::default() }
     }
 
-    /// The key of this id.
+    /// Looks for the key with this id.
     ///
     /// # Errors
-    /// A sentence when there are no keys to look into, because the channel could not be asked.
+    /// A sentence when there are no usable keys, because the channel could not be asked.
     pub(super) async fn find(&self, kid: &str) -> Result<Found, String> {
         if let (Some(key), true) = self.state().find(kid) {
             return Ok(Found::Published(key));
@@ -137,7 +138,7 @@ impl Keys {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The question that is under way, else a new one, else none because it is too early for one.
+    /// The running request, else a new one, else `None` because it is too early for one.
     fn flight(&self) -> Option<Flight> {
         let mut state = self.state();
         let is_young = state.asked_at.is_some_and(|at| at.elapsed() < FLIGHT_AGE_MAX);
@@ -154,7 +155,7 @@ impl Keys {
         Some(flight)
     }
 
-    /// Takes a question's answer. Whoever sees it first writes it down.
+    /// Stores the answer of a request, unless another caller has done so.
     fn land(&self, flight: &Flight, fetched: Result<BTreeMap<String, Arc<Key>>, String>) {
         let mut state = self.state();
         if !state.flight.as_ref().is_some_and(|current| current.ptr_eq(flight)) {
@@ -186,7 +187,7 @@ async fn fetch(
         return Err("the metadata names another issuer".to_owned());
     }
     let place = text("jwks_uri").and_then(|place| Url::parse(place).ok());
-    // A key from elsewhere would be somebody else's word.
+    // A key from another origin can't be trusted as the channel's.
     let place = place
         .filter(|place| place.origin() == metadata_url.origin())
         .ok_or("the metadata names no place for keys on its own host")?;
@@ -215,7 +216,7 @@ async fn get(transport: &dyn HttpTransport, url: &Url) -> Result<Value, String> 
     serde_json::from_slice(&answer.body).map_err(|_| format!("{} answered no JSON", url.path()))
 }
 
-/// The RSA keys for signatures in a key set; others are left out.
+/// Reads the RSA keys for signatures in a key set; others are left out.
 fn read(set: &Value) -> BTreeMap<String, Arc<Key>> {
     let keys = set.get("keys").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let key = |value: &Value| {
@@ -306,7 +307,7 @@ mod tests {
         });
         let keys = keys_of(&script);
         for n in 0..10 {
-            // Polled once, then dropped, as when a client hangs up.
+            // The future is polled once and then dropped, as when a client closes its connection.
             assert!(keys.find(&format!("made-up-{n}")).now_or_never().is_none());
         }
         assert!(keys.find("key-1").await.unwrap().key().is_some());

@@ -1,6 +1,6 @@
-//! The Bot Gateway: an endpoint on this machine that the Bot Framework's channel for Teams brings activities to, and
-//! answers through its connector. It must never believe an activity whose token has not passed every check, and never
-//! listen without credentials; there is no switch that turns a check off.
+//! The Bot Gateway: it takes activities from the Bot Framework's channel for Teams at an endpoint on this
+//! machine, and answers through the channel's connector. It must never believe an activity whose token has
+//! not passed every check, never listen without credentials, and never have a switch that turns a check off.
 
 mod connector;
 mod conversations;
@@ -48,27 +48,27 @@ use entraclaw_seams::clock::Clock;
 use entraclaw_seams::secret::Secret;
 use entraclaw_seams::storage::Storage;
 
-/// Pause before listening is tried again.
+/// Pause before the endpoint tries to listen again.
 const LISTEN_PAUSE: Duration = Duration::from_millis(500);
-/// Failures to listen between two lines of the log.
+/// The number of failures to listen between two lines of the log.
 const FAILURES_PER_LINE: u32 = 120;
 
-/// What the bot signs in with; whoever has none does not listen.
+/// The credentials with which the bot signs in; without them it does not listen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credentials {
     /// The bot's application id, which every token must be for.
     pub app_id: Guid,
-    /// Its tenant.
+    /// The tenant of that application.
     pub tenant_id: Guid,
-    /// Its secret, from the environment.
+    /// The secret of that application, from the environment.
     pub secret: Secret,
 }
 
 impl Credentials {
-    /// The credentials of a configuration.
+    /// Takes the credentials from the settings.
     ///
     /// # Errors
-    /// A sentence that names what is missing, and the fix.
+    /// A sentence that names the missing setting, and the fix.
     pub fn of(options: &Settings) -> Result<Self, String> {
         let missing =
             |what: &str, fix: &str| format!("the bot endpoint does not listen, because {what}; {fix}");
@@ -86,10 +86,10 @@ impl Credentials {
     }
 }
 
-/// Which connectors are believed beside Microsoft's.
+/// The connectors that are trusted beside Microsoft's.
 #[derive(Debug, Clone, Copy)]
 struct Trust {
-    /// Those on this machine; only when the keys come from this machine too.
+    /// Whether those on this machine are trusted; only when the keys come from this machine too.
     loopback: bool,
 }
 
@@ -99,26 +99,26 @@ impl Trust {
     }
 }
 
-/// What the source is made of.
+/// The parts that a [`BotSource`] is built from.
 #[derive(Clone)]
 pub struct BotParts {
-    /// The way to the channel's keys, the login service and the connector.
+    /// The HTTP client for the channel's keys, the login service and the connector.
     pub transport: Arc<dyn HttpTransport>,
-    /// What activities arrive at.
+    /// The endpoint at which activities arrive.
     pub endpoint: Arc<dyn Endpoint>,
-    /// Where the conversations are kept.
+    /// The storage that holds the conversations.
     pub storage: Arc<dyn Storage>,
-    /// For the life of tokens.
+    /// The clock by which the lifetime of tokens is checked.
     pub clock: Arc<dyn Clock>,
-    /// Who may speak.
+    /// The gate, which decides who may speak.
     pub gate: Arc<Gate>,
-    /// Who the agent is.
+    /// The ids of the agent.
     pub agent: Agent,
-    /// The `[bot]` table.
+    /// The settings of the `[bot]` table.
     pub options: Settings,
 }
 
-/// The source.
+/// The source that listens for activities.
 pub struct BotSource {
     parts: BotParts,
     app_id: Guid,
@@ -133,11 +133,11 @@ pub struct BotOutbox {
 }
 
 impl BotOutbox {
-    /// Sends HTML to a conversation, if somebody who may speak now has spoken there. No model is asked, and none can
-    /// reach it.
+    /// Sends HTML to a conversation, if a person who may speak now has spoken there. No model is asked, and
+    /// no model can reach this.
     ///
     /// # Errors
-    /// Why it did not arrive, or may not have.
+    /// The reason why the message did not arrive, or may not have arrived.
     pub async fn tell(&self, conversation_id: &str, html: String) -> Result<Sent, SendError> {
         self.connector.send(&Outgoing::own_words(conversation_id, html)).await
     }
@@ -154,19 +154,19 @@ impl Teller for BotOutbox {
 }
 
 impl BotSource {
-    /// A source that reports to a handle which somebody else has already.
+    /// Builds a source that reports to an existing status handle.
     pub fn new(parts: BotParts, credentials: Credentials, status: SourceStatus) -> Self {
         let app_id = credentials.app_id.clone();
         let tokens = Tokens::new(parts.transport.clone(), &parts.options.login_url, credentials);
         Self { parts, app_id, tokens: Arc::new(tokens), status }
     }
 
-    /// The provider for answering.
+    /// The provider whose tool answers in conversations.
     pub fn provider(&self, journal: &Journal) -> BotProvider {
         BotProvider { connector: self.connector(journal) }
     }
 
-    /// The way out for the server's own words.
+    /// The outbox for the server's own words.
     pub fn outbox(&self, journal: &Journal) -> BotOutbox {
         BotOutbox { connector: self.connector(journal) }
     }

@@ -1,5 +1,5 @@
-//! The bot as a provider: the one tool that answers in its conversations.
-//! It must never send anything before every argument is known to be right.
+//! The bot as a provider: its one tool answers in the bot's conversations.
+//! It must never send anything before every argument is checked.
 
 use serde_json::{Map, Value, json};
 
@@ -10,14 +10,14 @@ use entraclaw_inbox::tool::catalog::{tool, writes};
 use entraclaw_inbox::tool::{CONTENT_BYTES_MAX, SendError, SendResult, Sent, ToolSet};
 use entraclaw_mcp::{Answer, Arguments, Begun, Call, Connection, Offer, Offers, Provider, Refusal};
 
-/// The tool.
+/// The name of the tool.
 const SEND_BOT_MESSAGE: &str = "send_bot_message";
 const DESCRIPTION: &str = "\
 Answers in a conversation with your bot: for messages whose channel is bot. Take conversation_id from the message's chat_id, \
 and put its id in reply_to. Only conversations in which somebody who may write to you has spoken are accepted. It is sent \
 once, as plain text. Returns {\"sent\":true,\"chat_id\":...,\"message_id\":...,\"ts\":...}.";
 
-/// The bot's tool.
+/// The provider of the bot's tool.
 #[derive(Clone)]
 pub struct BotProvider {
     pub(super) connector: Connector,
@@ -69,7 +69,7 @@ fn outgoing(arguments: Map<String, Value>) -> Result<Outgoing, Refusal> {
     if conversation_id == WORK_CHAT || reply_to.starts_with(WORK_ID) {
         return Err(format!("conversation_id: {NO_REPLY}"));
     }
-    // A path of dots alone would name another resource.
+    // An id of dots alone would name another resource in a path.
     let usable = |id: &str| is_id(id) && !id.bytes().all(|b| b == b'.');
     if !usable(&conversation_id) {
         return Err(

@@ -1,14 +1,14 @@
-//! The connector's address: which ones are Microsoft's, and the paths under them.
-//! A token of ours must never go to an address that has not passed here.
+//! Checks the connector's address, which must be Microsoft's, and builds the paths under it.
+//! A token of ours must never go to an address that has not passed this check.
 
 use url::{Host, Url};
 
-/// Hosts of the connector for Teams. Those of other clouds have other issuers, which are not believed.
+/// The hosts of the connector for Teams. Those of other clouds have other issuers, which are not trusted.
 const HOSTS: [&str; 2] = ["smba.trafficmanager.net", "smba.infra.gcc.teams.microsoft.com"];
-/// Domains of which every host is the Bot Framework's.
+/// The domains whose hosts all belong to the Bot Framework.
 const DOMAINS: [&str; 1] = [".botframework.com"];
 
-/// Longest address, in bytes; real ones have under 100.
+/// The longest address in bytes; real ones have under 100.
 const ADDRESS_BYTES_MAX: usize = 1_024;
 
 /// A checked base address.
@@ -16,7 +16,8 @@ const ADDRESS_BYTES_MAX: usize = 1_024;
 pub(super) struct Service(Url);
 
 impl Service {
-    /// Checks an address; `loopback` also lets one on this machine pass, for tests against a channel that runs here.
+    /// Checks an address. `loopback` also accepts one on this machine, for tests against a channel that runs
+    /// here.
     pub(super) fn parse(text: &str, loopback: bool) -> Option<Self> {
         let url = Url::parse(text).ok().filter(|_| text.len() <= ADDRESS_BYTES_MAX)?;
         let plain = url.username().is_empty()
@@ -33,7 +34,8 @@ impl Service {
         (plain && known).then_some(Self(url))
     }
 
-    /// Where an activity of a conversation goes, as an answer to another where one is named.
+    /// The address to post an activity of a conversation to, as an answer to another activity where one is
+    /// named.
     pub(super) fn activities(&self, conversation_id: &str, reply_to: &str) -> String {
         let mut url = self.0.clone();
         if let Ok(mut path) = url.path_segments_mut() {

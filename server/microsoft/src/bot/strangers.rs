@@ -1,5 +1,5 @@
-//! Codes on their way to strangers who wrote to the bot, told where they wrote and by the bot itself.
-//! It must never carry anything but a code: who is told one is nobody to whom a model may write.
+//! Sends pairing codes to strangers who wrote to the bot, in the same conversation and as the bot.
+//! It must never send anything but a code, because no model may write to a stranger.
 
 use std::convert::Infallible;
 
@@ -18,10 +18,10 @@ pub(super) struct Told {
     pub(super) reply: PairingReply,
 }
 
-/// Tells them, one after another.
+/// Sends the codes, one after another.
 pub(super) async fn tell(connector: Connector, mut waiting: mpsc::Receiver<Told>) -> Infallible {
     while let Some(told) = waiting.recv().await {
-        // It is not tried again: the person is told no other code for an hour, whatever became of this one.
+        // A failed code is not tried again, and the person is sent no other code for an hour.
         if let Err(error) = tell_one(&connector, &told).await {
             tracing::warn!(%error, who = told.reply.who, "a pairing code could not be sent by the bot");
         }

@@ -1,4 +1,4 @@
-//! The production endpoint on real sockets: what it takes, and what it does with clients that are slow or greedy.
+//! Tests the production endpoint on real sockets: the requests it takes, and slow or greedy clients.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
@@ -25,7 +25,8 @@ impl Reception for Notes {
     }
 }
 
-/// An address where the endpoint may listen. It is nobody else's while the socket stands, which never listens.
+/// An address where the endpoint may listen. No other process gets it while the socket, which never listens,
+/// is open.
 fn kept() -> (SocketAddr, TcpSocket) {
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_reuseaddr(cfg!(target_os = "linux")).unwrap();
@@ -44,7 +45,7 @@ async fn connect(address: SocketAddr) -> TcpStream {
 
 async fn ask(address: SocketAddr, bytes: &[u8]) -> String {
     let mut stream = connect(address).await;
-    // Who is turned away early may find the connection closed while it still writes.
+    // A client that is refused early may find the connection closed while it still writes.
     let _ = stream.write_all(bytes).await;
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer).await;
@@ -53,7 +54,7 @@ async fn ask(address: SocketAddr, bytes: &[u8]) -> String {
 
 async fn with_endpoint(work: impl AsyncFnOnce(SocketAddr)) -> Vec<BotRequest> {
     let ((address, socket), notes) = (kept(), Notes::default());
-    // Elsewhere even a socket that does not listen is in the way.
+    // On other systems, even a socket that does not listen prevents listening.
     let _socket = cfg!(target_os = "linux").then_some(socket);
     tokio::select! {
         biased;
@@ -89,7 +90,7 @@ async fn a_request_arrives_whole_and_is_answered() {
 async fn what_is_too_much_is_refused(#[case] bytes: Vec<u8>, #[case] status: &str) {
     let requests = with_endpoint(async |address| {
         let answer = ask(address, &bytes).await;
-        // A refusal before everything was read may be lost with the connection.
+        // A refusal that comes before the whole request is read may be lost with the connection.
         assert!(answer.is_empty() || answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
     });
     assert!(requests.await.iter().all(|request| request.body.is_empty()));

@@ -1,5 +1,6 @@
-//! The token for answers: client credentials for the connector, kept in memory until shortly before its end.
-//! Secret and token must never be in a log, an error, a file, or a request to anybody but the login service.
+//! Gets the token for answers by the bot's credentials, and keeps it in memory until shortly before its end.
+//! It must never put secret or token into a log, an error or a file, nor send the secret to any host but the
+//! login service.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,20 +15,20 @@ use crate::entra::{AuthError, AuthFailure};
 use crate::http::{HttpRequest, HttpTransport, Method};
 use entraclaw_seams::secret::Secret;
 
-/// What the token is for.
+/// The scope of the token.
 const SCOPE: &str = "https://api.botframework.com/.default";
 /// How long one request may take.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(15);
-/// A token is renewed this long before its end.
+/// How long before its end a token is renewed.
 const EARLY: Duration = Duration::from_secs(300);
-/// What is believed of a life that is not stated, or longer.
+/// The longest lifetime of a token that is believed, also used where none is stated.
 const LIFE_MAX: Duration = Duration::from_secs(24 * 3_600);
-/// Longest reason of the login service that is repeated, in characters.
+/// The longest reason of the login service that is passed on, in characters.
 const REASON_CHARS_MAX: usize = 300;
 const FIX: &str =
     "check `bot.app_id`, `bot.tenant_id` and ENTRACLAW_BOT_APP_PASSWORD, and start the server again";
 
-/// Gets tokens.
+/// Gets tokens and keeps the last one.
 pub(super) struct Tokens {
     transport: Arc<dyn HttpTransport>,
     url: String,
@@ -36,7 +37,7 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    /// `login` is the root of the login service.
+    /// `login` is the root address of the login service.
     pub(super) fn new(transport: Arc<dyn HttpTransport>, login: &Url, credentials: Credentials) -> Self {
         let mut url = login.clone();
         if let Ok(mut path) = url.path_segments_mut() {
@@ -45,9 +46,9 @@ impl Tokens {
         Self { transport, url: url.into(), credentials, kept: Mutex::default() }
     }
 
-    /// A token other than `refused`, which the connector answered with 401.
+    /// Gets a token other than `refused`, which the connector answered with 401.
     pub(super) async fn token(&self, refused: Option<&Secret>) -> Result<Secret, AuthError> {
-        // Held while asking, so that one question serves everybody who waits.
+        // The lock is held during the request, so that one request serves all waiting callers.
         let mut kept = self.kept.lock().await;
         if let Some((token, until)) = &*kept
             && Instant::now() < *until
@@ -61,7 +62,7 @@ impl Tokens {
         Ok(token)
     }
 
-    /// Whether a text holds something of ours that nobody may see.
+    /// Whether a text holds the secret or the current token.
     pub(super) async fn is_in(&self, text: &str) -> bool {
         text.contains(self.credentials.secret.expose())
             || self.kept.lock().await.as_ref().is_some_and(|(token, _)| text.contains(token.expose()))
@@ -94,7 +95,7 @@ impl Tokens {
             Err(_) => return Err(unreachable(format!("no answer within {} s", REQUEST_TIMEOUT.as_secs()))),
         };
         let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
-        // The body decides, whatever the status says.
+        // The body decides, not the status.
         if let Some(error) = body.get("error").and_then(Value::as_str) {
             let reason = body.get("error_description").and_then(Value::as_str).unwrap_or(error);
             let reason = reason

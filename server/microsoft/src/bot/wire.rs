@@ -1,32 +1,32 @@
-//! Activities of the Bot Framework as they arrive: the few members that are read, leniently.
+//! Reads the few needed members of the Bot Framework's activities, leniently.
 //! It must never decide anything, and never fail on a member that it does not know.
 
 use jiff::Timestamp;
 use serde_json::Value;
 
-/// Longest id of a conversation, an activity or an account, in bytes; real ones have under 300.
+/// The longest id of a conversation, an activity or an account in bytes; real ones have under 300.
 pub(super) const ID_BYTES_MAX: usize = 1_024;
-/// What Teams attaches to every formatted text: the text once more.
+/// The type of the attachment with which Teams repeats every formatted text.
 pub(super) const HTML: &str = "text/html";
-/// Mentions and attachments that are looked at.
+/// The most mentions, and the most attachments, that are read.
 const PARTS_MAX: usize = 50;
 
-/// What an activity is.
+/// The kinds of activity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Somebody wrote.
+    /// A new message.
     Message,
-    /// Somebody changed what they wrote, or took its deletion back.
+    /// An edit of a message, or the undoing of its deletion.
     MessageUpdate,
-    /// Somebody took back what they wrote.
+    /// The deletion of a message.
     MessageDelete,
-    /// Somebody came or went, perhaps the bot.
+    /// Accounts came or left, perhaps the bot.
     ConversationUpdate,
     /// Anything else: typing, reactions, invokes, installations.
     Other,
 }
 
-/// Somebody in a conversation.
+/// An account in a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Account {
     /// The channel's id: `29:…` for people, `28:…` for bots.
@@ -40,7 +40,7 @@ pub(super) struct Account {
 }
 
 impl Account {
-    /// Whether it says of itself that it is no person.
+    /// Whether the account is stated to be no person.
     pub(super) fn is_bot(&self) -> bool {
         self.id.starts_with("28:") || self.role.as_deref().is_some_and(|role| role != "user")
     }
@@ -49,15 +49,15 @@ impl Account {
 /// A mention.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Mentioned {
-    /// The channel's id of whoever is mentioned.
+    /// The channel's id of the mentioned account.
     pub(super) id: String,
-    /// The name shown.
+    /// The name that is shown.
     pub(super) name: String,
-    /// What stands for it in the text.
+    /// The text of the message that stands for the mention.
     pub text: String,
 }
 
-/// Something attached.
+/// An attachment of an activity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Part {
     pub(super) content_type: String,
@@ -78,25 +78,25 @@ pub(super) struct Activity {
     pub(super) conversation_id: String,
     /// `personal`, `groupChat`, `channel`; empty where it is not stated.
     pub(super) conversation_kind: String,
-    /// Stated by the conversation or by the channel's data; `None` where they disagree.
+    /// The tenant by the conversation or the channel's data; `None` where they disagree.
     pub(super) tenant_id: Option<String>,
     pub from: Account,
     pub(super) recipient: Account,
     pub text: String,
-    /// The text is HTML, not plain.
+    /// Whether the text is HTML.
     pub(super) html: bool,
     pub(super) timestamp: Option<Timestamp>,
     pub(super) reply_to: Option<String>,
     pub(super) mentions: Vec<Mentioned>,
     pub(super) parts: Vec<Part>,
-    /// Accounts that came.
+    /// The ids of accounts that came.
     pub(super) added: Vec<String>,
-    /// Accounts that went.
+    /// The accounts that left.
     pub(super) removed: Vec<Account>,
 }
 
 impl Activity {
-    /// Reads a body; `None` when it is no JSON object with a type and the members that every check needs.
+    /// Reads a body; `None` unless it is a JSON object with a type and the members that every check needs.
     pub(super) fn parse(body: &[u8]) -> Option<Self> {
         let value: Value = serde_json::from_slice(body).ok()?;
         let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
@@ -135,7 +135,7 @@ impl Activity {
         })
     }
 
-    /// Whether more than two can be in the conversation. What is not stated is taken for a group.
+    /// Whether more than two accounts can be in the conversation. An unstated kind counts as a group.
     pub(super) fn is_group(&self) -> bool {
         self.conversation_kind != "personal"
     }

@@ -50,7 +50,7 @@ impl House {
         Self { graph: graph.clone(), storage, journal, parts }
     }
 
-    /// The same with the policy of the home folder.
+    /// Builds a house whose gate reads the policy of the home folder.
     fn with_policy(graph: &TestGraph, storage: MemoryStorage) -> Self {
         let mut house = Self::at(graph, storage);
         let gate = Gate::new([(guid(TENANT), guid(ALICE))]).with_policy(house.parts.storage.clone());
@@ -79,7 +79,7 @@ impl House {
         Self::at(&self.graph, storage)
     }
 
-    /// The same with the policy of the home folder.
+    /// Does the same, and then reads the policy of the home folder.
     fn restarted_with_policy(self) -> Self {
         let storage = self.storage.new_process();
         self.storage.kill();
