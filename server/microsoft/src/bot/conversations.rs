@@ -1,7 +1,8 @@
-//! The file `sources/bot.json`, which says where answers go: one entry for each conversation in which an allowed
-//! person spoke to the bot. Each term of leadership has its own file, which begins as a copy of the one before.
-//! It must never hold a text or a secret, and an entry must never let a person in: gate and address are checked
-//! again.
+//! The file `sources/bot.json`, which says where answers go: one entry for each conversation in which an
+//! allowed person spoke to the bot. Each term of leadership has its own file, which begins as a copy of the
+//! one before.
+//! It must never hold a text or a secret, and an entry must never let a person in: gate and address are
+//! checked again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -134,9 +135,9 @@ impl Conversations {
         self.conversations.remove(id).is_some()
     }
 
-    /// Forgets people who left, by their object ids; an account without one may be any of them. Returns
-    /// whether the file has to be written. The bot sends nothing to a conversation without known people until
-    /// one speaks.
+    /// Forgets people who left, by their object ids; when an account without one left, all are forgotten.
+    /// Returns whether the file has to be written. A conversation without known people gets no message until
+    /// an allowed person speaks.
     pub(super) fn leave(&mut self, id: &str, gone: &[Option<Guid>]) -> bool {
         let Some(conversation) = self.conversations.get_mut(id) else { return false };
         let before = conversation.people.len();

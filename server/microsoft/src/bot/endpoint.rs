@@ -9,7 +9,7 @@ use futures_util::future::LocalBoxFuture;
 /// The largest body that is read, in bytes; Teams sends at most about 100 kB.
 pub const BOT_BODY_BYTES_MAX: usize = 256 * 1024;
 
-/// One whole request. For a body that was too large, only `oversized` is set.
+/// One whole request. A body that was too large is left out, and `oversized` is set.
 #[derive(Debug, Clone, Default)]
 pub struct BotRequest {
     /// The verb in capitals.
@@ -48,7 +48,7 @@ impl BotReply {
 
 /// The receiver of the requests.
 pub trait Reception {
-    /// Notes that the endpoint listens now.
+    /// Is called when the endpoint listens.
     fn listening(&self);
     /// Takes one request. The future may be dropped when the client goes away.
     fn receive(&self, request: BotRequest) -> LocalBoxFuture<'_, BotReply>;

@@ -80,7 +80,7 @@ impl Intake<'_> {
             && !activity.is_group()
             && self.parts.gate.chat_rule(&activity.conversation_id) != Some(ChatRule::Off);
         let ids = asks.then(|| sender(activity).person(&self.parts.agent)).flatten();
-        // No code must be made that could not be sent.
+        // A code that could not be sent must not be made.
         let Some(((tenant_id, object_id), permit)) = ids.zip(self.strangers.try_reserve().ok()) else {
             return;
         };

@@ -1,5 +1,4 @@
-//! Fetches the channel's public keys by its OpenID metadata, keeps them, and fetches them again when they
-//! change.
+//! Fetches the channel's public keys through its OpenID metadata, and fetches them again when they change.
 //! A sender of tokens must never be able to make it ask more often than the pauses here allow.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -53,7 +53,7 @@ pub(super) struct Cursor {
 pub(super) struct ChatCursor {
     /// Messages created up to here are history.
     pub(super) floor: Timestamp,
-    /// Everything that changed up to here, and could be seen then, has been read.
+    /// Every message that changed up to here, and was visible at the reading, has been read.
     pub(super) read_to: Timestamp,
     /// Up to here, messages that turn up late have been looked for as well. Without a value, that is up to
     /// `read_to`.

@@ -1,5 +1,5 @@
 //! Decides, without side effects, which messages of a reading are news, and returns the refusals.
-//! It must never look at a display name.
+//! It must never judge by a display name.
 
 use std::collections::BTreeMap;
 
@@ -150,7 +150,7 @@ impl Bench<'_> {
         Judged { news, refused, answers, cursor, active_at, is_held: held.is_some() }
     }
 
-    /// What to deliver of a message after a reading up to `cursor`; `None` when it is nothing new.
+    /// The version of a message to deliver after a reading up to `cursor`; `None` when it is nothing new.
     fn version(
         &self,
         chat_id: &str,

@@ -29,7 +29,7 @@ struct Inner {
     chats: BTreeMap<String, Instant>,
     /// The look by which they were found acceptable.
     seen: Look,
-    /// The last seen state of the file by which sessions report changed members.
+    /// The last read state of the file by which sessions report changed members.
     told: Option<Stamp>,
     sent: VecDeque<(String, String)>,
     identity_asked: Option<Instant>,

@@ -21,7 +21,7 @@ const WHAT: &str = "the list of chats";
 /// How long a later page is tried again before the whole list counts as failed.
 const PAGE_PATIENCE: Duration = Duration::from_secs(15);
 
-/// What one list has to ask for.
+/// The order for one list.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ListJob {
     /// Chats whose newest message is older than this need not be listed.

@@ -54,7 +54,7 @@ pub struct TeamsParts {
     pub clock: Arc<dyn Clock>,
     /// The gate, which decides who may speak.
     pub gate: Arc<Gate>,
-    /// What reading has taught; shared with the outbox.
+    /// The facts that the source learns; shared with the outbox.
     pub known: Arc<Known>,
     /// The settings of the `[teams]` table.
     pub options: Settings,

@@ -1,5 +1,6 @@
 //! The polling loop of Teams: after each event it decides what to list, read and append next.
-//! It must never wait for one chat before it serves another, nor save a position that the journal does not cover.
+//! It must never wait for one chat before it serves another, nor save a position that the journal does not
+//! cover.
 
 mod listed;
 mod taken;
@@ -64,7 +65,7 @@ enum Event {
     Due,
 }
 
-/// What the running loop knows of a chat.
+/// The state of a chat in the running loop.
 #[derive(Default)]
 struct Live {
     kind: String,
@@ -125,8 +126,8 @@ struct Gathered {
     chat_id: String,
     news: Vec<News>,
     cursor: ChatCursor,
-    /// Opens the chat for answers, where the author of the newest message may do so: the look at the gate
-    /// that it rests on, and when the message was written.
+    /// Opens the chat for answers: the look by which the newest message was accepted, and when it was
+    /// written. `None` opens nothing.
     opened: Option<(Look, Instant)>,
 }
 

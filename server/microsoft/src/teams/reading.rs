@@ -19,7 +19,7 @@ const WHAT: &str = "the list of messages";
 /// How long a later page is tried again before the whole reading is given up and started again.
 const PAGE_PATIENCE: Duration = Duration::from_secs(60);
 
-/// What one reading has to read.
+/// The order for one reading.
 #[derive(Debug, Clone)]
 pub(super) struct ReadJob {
     pub(super) chat_id: String,

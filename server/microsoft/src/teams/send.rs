@@ -51,7 +51,7 @@ pub struct TeamsOutbox {
     pub journal: Journal,
     /// The gate, which decides who may speak and so who may be written to.
     pub gate: Arc<Gate>,
-    /// What reading has taught; shared with the source.
+    /// The facts that the source learns; shared with it.
     pub known: Arc<Known>,
     /// The storage with the locks and files by which the sessions of this machine take turns.
     pub storage: Arc<dyn Storage>,
@@ -183,8 +183,8 @@ impl TeamsOutbox {
         Some(Sent { message_id: message.id, ts: ts.to_string() })
     }
 
-    /// Looks for a message of ours in the chat that reads the same, is not older than the attempt, and that no other
-    /// session has sent.
+    /// Looks in the chat for a message of ours with the same words that is not older than the attempt and
+    /// that no other session has sent.
     async fn look_back(&self, message: &OutgoingTeams, posted_at: Timestamp) -> Option<Sent> {
         let wanted = outgoing::visible(&message.content, message.content_type == ContentType::Html);
         let since = posted_at.checked_sub(CLOCK_TOLERANCE).unwrap_or(posted_at);

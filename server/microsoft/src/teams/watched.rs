@@ -1,4 +1,5 @@
-//! The group chats that the agent watches: `sources/watched_chats.json`, shared by all sessions of a home folder.
+//! The file `sources/watched_chats.json`: the group chats that the agent watches, for all sessions of a home
+//! folder.
 //! It must never widen what is heard beyond the chats that the operator made watchable; each reader checks
 //! that again.
 

@@ -35,7 +35,7 @@ pub(super) struct Preview {
 /// The kinds of message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum MessageKind {
-    /// A person or a program wrote it.
+    /// A message that a person or a program wrote.
     Text,
     /// A member came into the chat or left it, or the event is unknown.
     Members,
@@ -177,8 +177,8 @@ fn sender(from: &Value) -> From {
     };
     let by_application = from.get("application").is_some_and(Value::is_object);
     let kind = match user.get("userIdentityType").and_then(Value::as_str) {
-        // A program that writes in a person's name is not that person. The ids stay, to recognise the agent's
-        // own messages.
+        // A program's message in a person's name is not that person's word. The ids stay, to know the agent's
+        // own.
         _ if by_application => SenderKind::Application,
         Some("federatedUser") => SenderKind::Federated,
         Some(

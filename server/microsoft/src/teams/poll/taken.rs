@@ -1,5 +1,5 @@
 //! Turns a finished reading into news to append, refusals to log, or a pause before the next try.
-//! A failure must never touch any other chat, and a position must never be saved before the journal has its news.
+//! It must never let a failure touch another chat, nor save a position before the journal has its news.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -250,7 +250,7 @@ impl Poll<'_> {
         self.refusals.write(self.journal, refusal, self.parts.clock.now());
     }
 
-    /// Appends the gathered news as soon as no reading runs any more, or the time to gather is over.
+    /// Appends the gathered news as soon as no reading runs, or the time to gather is over.
     pub(super) fn append_what_is_gathered(&mut self) {
         let now = Instant::now();
         let Some(flush_at) = self.flush_at else { return };

@@ -55,7 +55,7 @@ async fn what_was_written_in_a_long_absence_is_delivered_though_somebody_reacted
     let late_at = graph.now();
     graph.say(DM, "and this");
     house.run_s(6).await;
-    // It turns up when the chat is not swept any more.
+    // It turns up after the chat has ceased to be swept.
     let ago_ms = u64::try_from(graph.now().duration_since(late_at).as_millis()).unwrap();
     graph.post(DM, "alice", &MessageSpec { created_ago_ms: ago_ms, ..MessageSpec::text("late") });
     let away = graph.say(DM, "while you were away");

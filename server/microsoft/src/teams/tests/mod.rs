@@ -79,7 +79,7 @@ impl House {
         Self::at(&self.graph, storage)
     }
 
-    /// Does the same, and then reads the policy of the home folder.
+    /// Starts a new process whose gate reads the policy of the home folder.
     fn restarted_with_policy(self) -> Self {
         let storage = self.storage.new_process();
         self.storage.kill();

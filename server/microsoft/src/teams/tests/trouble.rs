@@ -20,8 +20,8 @@ async fn a_broken_cursor_is_kept_aside_and_nothing_is_lost_or_repeated() {
     assert!(house.interactions().iter().any(|i| i["kind"] == "fault"));
 }
 
-/// Builds a house that has polled, with many mails since when `heard`, and that was stopped when a message
-/// came.
+/// Builds a house that was stopped while a message came. When `heard`, it had got a message and then many
+/// mails.
 async fn away_with_a_broken_cursor(graph: &TestGraph, heard: bool, broken: &str) -> House {
     let house = House::new(graph);
     house.run_s(6).await;
