@@ -1,15 +1,15 @@
-//! A mail address in one spelling. It must never hold two people, a pattern or a display name.
+//! A mail address in one spelling. It must never hold two addresses, a pattern or a display name.
 
-/// The longest address that is one, in bytes.
+/// The longest text that is accepted as an address, in bytes.
 const ADDRESS_BYTES_MAX: usize = 320;
 
-/// A mail address in one spelling, so that comparing is exact. Only ASCII letters have two cases here: other alphabets
-/// fold different letters into one.
+/// A mail address in one spelling, so that two addresses compare exactly. Only ASCII letters are folded to
+/// lower case, because other alphabets fold different letters into one.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MailAddress(String);
 
 impl MailAddress {
-    /// Reads an address; `None` for everything that is not one local part at one host.
+    /// Reads an address; `None` for a text that is not one local part at one host.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let (local, host) = text.split_once('@')?;
@@ -23,12 +23,12 @@ impl MailAddress {
         &self.0
     }
 
-    /// What stands before the `@`.
+    /// The part before the `@`.
     pub fn local(&self) -> &str {
         self.0.split_once('@').map_or("", |(local, _)| local)
     }
 
-    /// What stands behind it.
+    /// The part after the `@`.
     pub fn host(&self) -> &str {
         self.0.split_once('@').map_or("", |(_, host)| host)
     }

@@ -1,80 +1,82 @@
-//! The words of a decision: who wrote, who the agent is, and the verdict with its reason.
-//! What is not known for certain must never be taken for an allowed person.
+//! The types of a decision: the sender, the agent, and the verdict with its reason. It must never take a
+//! sender whose identity is uncertain for an allowed person.
 
 use std::fmt;
 
 use super::Guid;
 
-/// What Graph says a sender is.
+/// The kind of a sender, as Graph states it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SenderKind {
-    /// A person of some directory. Kinds of person that are not known yet count here, for the ids decide.
+    /// A person in a directory. A kind of person that this program does not know counts as this one, because
+    /// the ids decide.
     Person,
-    /// A person of another organisation, who has a tenant id or is nobody.
+    /// A person of another organisation; refused without a tenant id.
     Federated,
-    /// Somebody without a work account: anonymous guests, phone, Skype, mail and personal accounts.
+    /// A person without a work account: an anonymous guest, or a phone, Skype, mail or personal account.
     Outsider,
     /// An application, a bot or a webhook.
     Application,
     /// A device or a conversation.
     Thing,
-    /// Graph named nobody.
+    /// Graph named no sender.
     Nobody,
 }
 
-/// Who wrote, by ids alone.
+/// The author of a message, by ids alone.
 #[derive(Debug, Clone, Copy)]
 pub struct Sender<'a> {
     /// Home tenant, as Graph wrote it.
     pub tenant_id: Option<&'a str>,
-    /// Object id there.
+    /// Object id in the home tenant.
     pub object_id: Option<&'a str>,
-    /// What it is.
+    /// The kind of sender.
     pub kind: SenderKind,
 }
 
-/// Who the agent is, as far as is known.
+/// The agent's identity, as far as it is known.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Agent {
-    /// Its tenant, which senders without a tenant id belong to.
+    /// The agent's tenant. A person without a tenant id is taken to belong to it.
     pub tenant_id: Option<Guid>,
-    /// Its object id; what it wrote itself is no news.
+    /// The agent's object id. The agent's own messages are dropped.
     pub object_id: Option<Guid>,
 }
 
-/// May this sender speak to the agent?
+/// Whether a sender may speak to the agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Yes.
+    /// The sender may speak.
     Accept,
-    /// It is the agent itself: dropped without a word.
+    /// The sender is the agent itself; the message is dropped silently.
     Own,
-    /// No.
+    /// The sender may not speak.
     Refuse(Reason),
-    /// It can't be known now, for what might let the sender in can't be read: not heard, and not refused for good.
+    /// The answer is not known now, because a list that may let the sender in can't be read. The message is
+    /// neither delivered nor refused for good.
     Later,
 }
 
 /// Why a sender is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// Not on the allowlist, nor let in by the policy, nor a sponsor.
+    /// The sender is not on the allowlist, not let in by the policy, and not a sponsor.
     NotListed,
-    /// Shut out by the policy, whoever allows it.
+    /// The policy denies the sender, whatever else allows them.
     Denied,
-    /// Written before its author was let in.
+    /// The message was written before its author was let in.
     BeforeAllowed,
-    /// The policy hears nothing of this chat.
+    /// The policy switches this chat off.
     ChatOff,
     /// An application, bot, webhook, device or conversation.
     NotAPerson,
-    /// Somebody without a work account.
+    /// A person without a work account.
     Outsider,
-    /// No object id that could be compared.
+    /// The sender has no object id that can be compared.
     NoObjectId,
-    /// No tenant id, and the agent's own tenant is not known or not the sender's.
+    /// The sender has no tenant id, and the agent's own tenant is unknown or is not the sender's.
     NoTenantId,
-    /// A message in a group that does not mention the agent, where that is asked for.
+    /// A group message that does not mention the agent, where a mention is required.
     NotMentioned,
 }
 
@@ -96,14 +98,14 @@ impl Reason {
 }
 
 impl Sender<'_> {
-    /// Tenant and object id, for the one who could be on a list; else why there can be none.
+    /// Tenant and object id of a sender that a list can hold; otherwise the verdict.
     pub(super) fn ids(&self, agent: &Agent) -> Result<(Guid, Guid), Verdict> {
         let object_id = self.object_id.and_then(Guid::parse);
         let is_own = object_id.is_some() && agent.object_id == object_id;
         match self.kind {
             SenderKind::Person | SenderKind::Federated => {}
             SenderKind::Outsider => return Err(Verdict::Refuse(Reason::Outsider)),
-            // What the agent's application sends in the agent's name is its own.
+            // A message that the agent's application sends in the agent's name is the agent's own.
             SenderKind::Application if is_own => return Err(Verdict::Own),
             SenderKind::Application | SenderKind::Thing | SenderKind::Nobody => {
                 return Err(Verdict::Refuse(Reason::NotAPerson));
@@ -115,7 +117,7 @@ impl Sender<'_> {
         if is_own {
             return Err(Verdict::Own);
         }
-        // A tenant id that is there but no GUID is a tenant nobody can have allowed.
+        // No list can hold a tenant id that is not a GUID, so the agent's own tenant does not replace it.
         let tenant_id = match (self.tenant_id, self.kind) {
             (Some(text), _) => Guid::parse(text),
             (None, SenderKind::Person) => agent.tenant_id.clone(),
@@ -124,12 +126,12 @@ impl Sender<'_> {
         tenant_id.map(|tenant_id| (tenant_id, object_id)).ok_or(Verdict::Refuse(Reason::NoTenantId))
     }
 
-    /// Tenant and object id, of a person other than the agent.
+    /// Tenant and object id of a person other than the agent; `None` for every other sender.
     pub fn person(&self, agent: &Agent) -> Option<(Guid, Guid)> {
         self.ids(agent).ok()
     }
 
-    /// Who it is, for the interaction log: `tenant/object`, or what is known of it.
+    /// The sender as the interaction log names it: `tenant/object`, or the part that is known.
     pub fn shown(&self, agent: &Agent) -> Option<String> {
         let id = |text: Option<&str>| text.and_then(Guid::parse).map(|guid| guid.to_string());
         let tenant = id(self.tenant_id).or_else(|| {

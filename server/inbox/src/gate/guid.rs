@@ -1,5 +1,5 @@
-//! Directory ids: a GUID in one spelling, so that comparing is exact.
-//! It must never hold anything that is not a GUID, and never a display name.
+//! A directory id: a GUID in one spelling, so that two ids compare exactly. It must never hold anything that
+//! is not a GUID, and never a display name.
 
 use std::fmt;
 
@@ -26,7 +26,7 @@ impl From<Guid> for String {
 }
 
 impl Guid {
-    /// Reads a GUID in any letter case; `None` for everything else.
+    /// Reads a GUID in any letter case; `None` for any other text.
     pub fn parse(text: &str) -> Option<Self> {
         const GROUPS: [usize; 5] = [8, 4, 4, 4, 12];
         let mut groups = text.trim().split('-');

@@ -1,5 +1,5 @@
-//! The gate itself: configuration, policy and sponsors as they are now, and the verdict about a sender.
-//! It must never let anybody in by something that could not be read, and never forget who was shut out.
+//! The gate itself: it holds the current configuration, policy and sponsors, and gives the verdict about a
+//! sender. It must never let a sender in by a file that could not be read, and never forget who is denied.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -18,19 +18,19 @@ use entraclaw_seams::clock::Clock;
 use entraclaw_seams::random::Random;
 use entraclaw_seams::storage::{Stamp, Storage};
 
-/// How long a change of ours waits for another process: it must not stop the server.
+/// How long a change to the policy waits for another process. The wait must not stop the server.
 const LOCK_WAIT_MS: u64 = 20;
 
-/// What is said of a broken policy.
+/// The words about a broken policy.
 const KEPT_ASIDE: &str = "kept aside as policy.json.broken; nobody is let in by it; repair it and put it back, or run `entraclaw allow` again";
 
-/// The gate. What it holds changes under it; whoever wants to know asks again.
+/// The gate. Its lists change while the server runs, so a caller asks it again each time.
 pub struct Gate {
     config: Vec<Person>,
     storage: Option<Arc<dyn Storage>>,
     pairing: Option<Pairing>,
     live: Mutex<Live>,
-    /// Somebody waits for the sponsors to be known.
+    /// Signals that a message waits until the sponsors are known.
     sponsors_wanted: Notify,
 }
 
@@ -40,19 +40,19 @@ struct Pairing {
     replies: mpsc::Sender<PairingReply>,
 }
 
-/// A code on its way to a stranger.
+/// A code that is to be sent to a stranger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PairingReply {
-    /// Where the stranger wrote.
+    /// The chat in which the stranger wrote.
     pub chat_id: String,
-    /// Who, as `tenant/object`.
+    /// The stranger, as `tenant/object`.
     pub who: String,
     /// The code.
     pub code: String,
 }
 
 impl PairingReply {
-    /// What the stranger is told, in Teams' HTML.
+    /// The message for the stranger, in Teams' HTML.
     pub fn html(&self) -> String {
         format!(
             "<p>I can't read messages from you yet. If you know the person who runs this agent, read them this code: \
@@ -63,22 +63,22 @@ impl PairingReply {
     }
 }
 
-/// What a look at the policy file brought.
+/// The result of a look at the policy file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PolicyNews {
-    /// It says something else now.
+    /// The content of the policy has changed.
     Changed {
-        /// People it lets in.
+        /// Number of people whom the policy lets in.
         allowed: usize,
-        /// People it shuts out.
+        /// Number of people whom the policy denies.
         denied: usize,
     },
-    /// It can't be used, and why; nobody is let in by it.
+    /// The policy can't be used, for this reason; it lets no sender in.
     Closed(String),
 }
 
 impl PolicyNews {
-    /// As the interaction log has it.
+    /// The entry for the interaction log.
     pub fn interaction(&self) -> Interaction {
         Interaction::new(InteractionKind::Access).detail(self.to_string())
     }
@@ -99,32 +99,32 @@ impl fmt::Display for PolicyNews {
 struct Live {
     lists: Lists,
     policy: Policy,
-    /// Nobody, while it is not known who they are.
+    /// Empty while the sponsors are not known.
     sponsors: BTreeSet<(Guid, Guid)>,
     sponsors_unknown: bool,
-    /// Why nobody could say who they are, with what helps.
+    /// Why the sponsors could not be read, with what helps.
     sponsors_trouble: Option<String>,
-    /// Somebody who may be one has written since.
+    /// A person who may be a sponsor has written since.
     sponsors_awaited: bool,
     /// The state of the file that `policy` was read from.
     stamp: Option<Stamp>,
-    /// A state of the file that was no policy: at the second look it is kept aside.
+    /// The state of a file that did not hold a policy. It is kept aside at the second look.
     broken: Option<Stamp>,
-    /// The file was gone at the last look: at the second one it counts as removed.
+    /// The file was missing at the last look. If it is missing at the next one too, it counts as removed.
     gone: bool,
     looked: bool,
     /// Why the policy can't be used now.
     trouble: Option<String>,
-    /// The policy lets nobody in until there is a good file again.
+    /// The policy lets no sender in until a good file is found.
     closed: bool,
-    /// Chats that were heard whole by a policy that can't be used now.
+    /// Chats that had the rule [`ChatRule::All`] in a policy that can't be used now.
     once_whole: BTreeSet<String>,
-    /// Counts changes of who is in, and of whether that is known.
+    /// Counts the changes of the lists, and of whether they are known.
     generation: u64,
 }
 
 impl Gate {
-    /// A gate for these people, each a tenant id with an object id, and nobody else.
+    /// A gate that lets in only these people, each a tenant id with an object id.
     pub fn new(people: impl IntoIterator<Item = (Guid, Guid)>) -> Self {
         Self::for_people(people.into_iter().map(|(tenant, object)| Person::by_ids(tenant, object)).collect())
     }
@@ -142,14 +142,15 @@ impl Gate {
         gate
     }
 
-    /// The same with the policy file in this folder, which is read at once and at every [`Gate::refresh`].
+    /// Adds the policy file in this folder. It is read at the first [`Gate::refresh`] and looked at in every
+    /// later one.
     #[must_use]
     pub fn with_policy(mut self, storage: Arc<dyn Storage>) -> Self {
         self.storage = Some(storage);
         self
     }
 
-    /// The same, telling strangers a code. The codes wait in the receiver until somebody sends them.
+    /// Lets the gate give codes to strangers. The codes wait in the receiver until a sender takes them.
     #[must_use]
     pub fn with_pairing(
         mut self,
@@ -165,17 +166,18 @@ impl Gate {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether nobody is let in.
+    /// Whether the gate lets no sender in.
     pub fn is_closed(&self) -> bool {
         self.live().lists.people.is_empty()
     }
 
-    /// Whether strangers are told a code.
+    /// Whether strangers get a code.
     pub fn pairs(&self) -> bool {
         self.pairing.is_some()
     }
 
-    /// Changes whenever somebody is let in or shut out, a chat gets another rule, or what could not be known is known.
+    /// A number that changes when a person is let in or denied, when a chat's rule changes, or when missing
+    /// knowledge arrives.
     pub fn generation(&self) -> u64 {
         self.live().generation
     }
@@ -185,27 +187,27 @@ impl Gate {
         self.live().trouble.clone()
     }
 
-    /// Everybody who is in, the configuration's people first, then those of the policy, then sponsors.
+    /// All people who are let in: those of the configuration first, then those of the policy, then sponsors.
     pub fn people(&self) -> Vec<Person> {
         self.live().lists.people.clone()
     }
 
-    /// What the policy says of a chat.
+    /// The policy's rule for a chat.
     pub fn chat_rule(&self, chat_id: &str) -> Option<ChatRule> {
         self.live().lists.chats.get(chat_id).copied()
     }
 
-    /// Judges a sender as if it wrote now.
+    /// Judges a sender who writes now.
     pub fn decide(&self, sender: &Sender<'_>, agent: &Agent) -> Verdict {
         self.decide_at(sender, agent, None)
     }
 
-    /// What the policy said of a chat is not known now, and it was to be heard whole.
+    /// Whether the chat's rule is not known now and was [`ChatRule::All`] before.
     pub fn was_heard_whole(&self, chat_id: &str) -> bool {
         self.live().once_whole.contains(chat_id)
     }
 
-    /// Judges a sender who wrote at this moment of the machine's clock.
+    /// Judges a sender who wrote at the time `written`, by the machine's clock.
     pub fn decide_at(&self, sender: &Sender<'_>, agent: &Agent, written: Option<Timestamp>) -> Verdict {
         let ids = match sender.ids(agent) {
             Ok(ids) => ids,
@@ -213,7 +215,7 @@ impl Gate {
         };
         let mut live = self.live();
         let verdict = live.lists.judge(&ids, written);
-        // Sponsors are of the agent's own tenant.
+        // Sponsors belong to the agent's own tenant.
         let may_sponsor = live.sponsors_unknown && agent.tenant_id.as_ref().is_none_or(|own| *own == ids.0);
         if !is_open(verdict) || !(may_sponsor || live.trouble.is_some()) {
             return verdict;
@@ -225,15 +227,15 @@ impl Gate {
         Verdict::Later
     }
 
-    /// Judges a mail address whose authentication has passed.
+    /// Judges a mail address that has passed authentication.
     pub fn decide_mail(&self, address: &str, written: Option<Timestamp>) -> Verdict {
         let live = self.live();
         let verdict = live.lists.judge_mail(&address.trim().to_ascii_lowercase(), written);
         if is_open(verdict) && live.trouble.is_some() { Verdict::Later } else { verdict }
     }
 
-    /// Sets who the sponsors are; `None` when that can't be known now. `trouble` is why Graph did not say, with what
-    /// helps.
+    /// Sets the sponsors; `None` when they can't be known now. `trouble` is why Graph did not name them, with
+    /// what helps.
     pub fn set_sponsors(&self, sponsors: Option<BTreeSet<(Guid, Guid)>>, trouble: Option<String>) {
         let mut live = self.live();
         let unknown = sponsors.is_none();
@@ -246,19 +248,19 @@ impl Gate {
         }
     }
 
-    /// Why it is not known who the sponsors are, and whether anybody who may be one waits for that.
+    /// Why the sponsors are not known, and whether a message of a possible sponsor waits for them.
     pub fn sponsors_trouble(&self) -> Option<(String, bool)> {
         let live = self.live();
         Some((live.sponsors_trouble.clone()?, live.sponsors_awaited))
     }
 
-    /// Comes back when somebody was judged who might be a sponsor while nobody knows them.
+    /// Returns when a possible sponsor was judged while the sponsors are not known.
     pub async fn sponsors_wanted(&self) {
         self.sponsors_wanted.notified().await;
     }
 
-    /// Looks whether the policy file has changed: one stat, and a read if it has. What can't be read lets nobody in;
-    /// who was shut out stays so.
+    /// Checks whether the policy file has changed, with one stat, and reads it if it has. A file that can't
+    /// be read lets no sender in, but denied people stay denied.
     pub fn refresh(&self) -> Option<PolicyNews> {
         let storage = self.storage.as_deref()?;
         let mut live = self.live();
@@ -270,8 +272,8 @@ impl Gate {
         let (stamp, found) = match found {
             Ok((_, None)) => return None,
             Ok((stamp, Some(found))) => (stamp, found),
-            // It can't be looked at, so nobody can have changed it through us: what is known stays, and the next look is
-            // a whole one.
+            // The file can't be checked, so this program can't have changed it: the known policy stays, and
+            // the next look reads the file again.
             Err(error) => {
                 live.looked = false;
                 let trouble = format!("{POLICY_FILE} can't be looked at: {error}");
@@ -280,12 +282,12 @@ impl Gate {
         };
         let was_gone = std::mem::take(&mut live.gone);
         let policy = match found {
-            // An editor may be about to put another in its place.
+            // An editor may be about to put a new file in its place.
             Found::Nothing if live.stamp.is_some() && live.broken.is_none() && !live.closed => {
                 (live.gone, live.stamp, live.looked) = (true, None, false);
                 return live.close(&self.config, format!("{POLICY_FILE} is gone; nobody is let in by it"));
             }
-            // That a broken one is gone does not mean that it was repaired.
+            // A broken file that is missing now has not necessarily been repaired.
             Found::Nothing if (live.closed && !was_gone) || operator::kept_aside(storage).is_some() => {
                 (live.stamp, live.broken) = (None, None);
                 let trouble = format!("{POLICY_FILE} was broken and is {KEPT_ASIDE}");
@@ -304,7 +306,7 @@ impl Gate {
             Found::Broken(problem) => {
                 live.stamp = stamp;
                 let trouble = format!("{POLICY_FILE} is broken ({problem}) and {KEPT_ASIDE}");
-                // An editor may be in the middle of writing it, so it is moved at the second look only.
+                // An editor may still be writing the file, so it is moved only at the second look.
                 if live.broken.is_some() && live.broken == stamp {
                     match policy_file::keep_aside(storage, LOCK_WAIT_MS) {
                         Ok(_) => (live.broken, live.stamp) = (None, None),
@@ -332,8 +334,9 @@ impl Gate {
         Some(PolicyNews::Changed { allowed, denied })
     }
 
-    /// As [`Gate::refresh`], before somebody is judged: who was let in or shut out a moment ago counts at once. The
-    /// interaction log is told of a change. What is in doubt is left to the next regular look: an editor is given time.
+    /// Calls [`Gate::refresh`] before a sender is judged, so that a change made a moment ago counts at once.
+    /// The interaction log is told of a change. A doubtful file is left to the next regular look, which gives
+    /// an editor time.
     pub fn look(&self, journal: &Journal) {
         if self.is_settled()
             && let Some(news) = self.refresh()
@@ -342,22 +345,23 @@ impl Gate {
         }
     }
 
-    /// Whether another [`Gate::refresh`] brings nothing unless the file changes.
+    /// Whether another [`Gate::refresh`] finds nothing new unless the file changes.
     pub fn is_settled(&self) -> bool {
         let live = self.live();
         live.broken.is_none() && !live.gone
     }
 
-    /// Somebody unknown wrote in a 1:1 chat. Where pairing is on and a code is free, it is on its way now.
+    /// Handles an unknown person's message in a 1:1 chat. If pairing is on and a code is free, queues the
+    /// code for sending.
     pub fn meet(&self, stranger: &Stranger) -> Option<PairingReply> {
-        // A code that nobody would be told must not be made.
+        // No code may be made that can't be sent.
         let permit = self.pairing.as_ref()?.replies.try_reserve().ok()?;
         let reply = self.code_for(stranger)?;
         permit.send(reply.clone());
         Some(reply)
     }
 
-    /// The same for whoever tells the stranger by a way of their own.
+    /// Makes a code for a stranger, for a caller that sends it in its own way.
     pub fn code_for(&self, stranger: &Stranger) -> Option<PairingReply> {
         let (pairing, storage) = (self.pairing.as_ref()?, self.storage.as_deref()?);
         let now = pairing.clock.now();
@@ -378,13 +382,13 @@ impl Gate {
     }
 }
 
-/// Whether more knowledge could make it another verdict.
+/// Whether more knowledge could change the verdict.
 fn is_open(verdict: Verdict) -> bool {
     matches!(verdict, Verdict::Refuse(Reason::NotListed | Reason::BeforeAllowed))
 }
 
 impl Default for Gate {
-    /// A gate that lets nobody in.
+    /// A gate that lets no sender in.
     fn default() -> Self {
         Self::new([])
     }
@@ -404,7 +408,7 @@ impl Live {
         Some(PolicyNews::Closed(trouble))
     }
 
-    /// Nobody is let in by the policy any more; who was shut out, and what was switched off, stays so.
+    /// Stops the policy from letting anyone in. Denied people and switched-off chats stay so.
     fn close(&mut self, config: &[Person], trouble: String) -> Option<PolicyNews> {
         self.closed = true;
         let deny = std::mem::take(&mut self.policy.deny);

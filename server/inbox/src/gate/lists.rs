@@ -1,5 +1,5 @@
-//! Who is in and who is out, worked out once from configuration, policy and sponsors. Denied wins over everything.
-//! It must never know why it is asked.
+//! The lists of allowed and denied people, worked out once from configuration, policy and sponsors. A denial
+//! wins over everything; the lists must never know why they are asked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,16 +10,16 @@ use super::{Guid, Reason, Verdict};
 
 type Ids = (Guid, Guid);
 
-/// The answer to "may this one speak?", by ids and by address.
+/// Allowed and denied people, by ids and by address.
 #[derive(Debug, Default)]
 pub(super) struct Lists {
-    /// In, and since when; nothing means always.
+    /// Allowed people, and since when; `None` means always.
     ids: BTreeMap<Ids, Option<Timestamp>>,
     mails: BTreeMap<String, Option<Timestamp>>,
     denied_ids: BTreeSet<Ids>,
     denied_mails: BTreeSet<String>,
     pub(super) chats: BTreeMap<String, ChatRule>,
-    /// Everybody who is in, the configuration's first.
+    /// All allowed people, those of the configuration first.
     pub(super) people: Vec<Person>,
 }
 
@@ -49,8 +49,8 @@ impl Lists {
         lists
     }
 
-    /// Who is denied by one of its names is denied by all that are known to be the same person's. Returns whether
-    /// that denied anything more.
+    /// Denies every id and address that is known to belong to a denied person. Returns whether that denied
+    /// anything more.
     fn deny_other_names(&mut self, known: &[Person]) -> bool {
         let mut more = false;
         for person in known {
@@ -64,7 +64,7 @@ impl Lists {
         more
     }
 
-    /// `written` is on the machine's clock; nothing means now.
+    /// `written` is by the machine's clock; `None` means now.
     pub(super) fn judge(&self, ids: &Ids, written: Option<Timestamp>) -> Verdict {
         verdict(self.denied_ids.contains(ids), self.ids.get(ids), written)
     }
@@ -74,7 +74,7 @@ impl Lists {
     }
 }
 
-/// Somebody who is in twice is in since the earlier moment.
+/// Adds an entry; of two times for the same key, the earlier one stays.
 fn earliest<K: Ord>(list: &mut BTreeMap<K, Option<Timestamp>>, key: K, since: Option<Timestamp>) {
     list.entry(key).and_modify(|known| *known = (*known).min(since)).or_insert(since);
 }
@@ -145,7 +145,8 @@ mod tests {
         assert!(lists.people.is_empty());
     }
 
-    /// Two addresses of one person stand with the same ids: what denies one reaches the other by way of them.
+    /// Two addresses of one person have the same ids, so a denial of one address reaches the other through
+    /// the ids.
     #[test]
     fn denying_one_name_of_a_person_denies_a_name_that_is_known_by_way_of_another() {
         let ids = person(8);

@@ -1,5 +1,5 @@
-//! Who may speak by mail: addresses of the allowlist, and nothing else.
-//! It must never be asked about an address that the mail system has not vouched for.
+//! The gate for mail: it knows the addresses of the allowlist, and nothing else. It must never be asked about
+//! an address that the mail system has not vouched for.
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use super::address::MailAddress;
 use super::{Gate, Person, Verdict};
 use crate::journal::Journal;
 
-/// The gate as mail sees it.
+/// The gate as the mail source uses it.
 #[derive(Clone)]
 pub struct MailGate(Arc<Gate>);
 
 impl MailGate {
-    /// A gate for these addresses; what is no address lets nobody in.
+    /// A gate for these addresses; a text that is not an address lets no sender in.
     pub fn new<'a>(addresses: impl IntoIterator<Item = &'a str>) -> Self {
         let addresses = addresses.into_iter().filter_map(MailAddress::parse);
         let people =
@@ -22,17 +22,17 @@ impl MailGate {
         Self::over(Arc::new(Gate::for_people(people.collect())))
     }
 
-    /// The addresses that a gate lets in, as its policy changes.
+    /// Follows the addresses that `gate` lets in, as its policy changes.
     pub fn over(gate: Arc<Gate>) -> Self {
         Self(gate)
     }
 
-    /// As [`Gate::look`].
+    /// Does what [`Gate::look`] does.
     pub fn look(&self, journal: &Journal) {
         self.0.look(journal);
     }
 
-    /// Whether nobody is let in.
+    /// Whether no address is let in.
     pub fn is_closed(&self) -> bool {
         self.0.people().iter().all(|person| person.mail.is_none())
     }
@@ -42,7 +42,8 @@ impl MailGate {
         self.decide(address, None) == Verdict::Accept
     }
 
-    /// Whether mail of this address may be heard, as if it were written now where no moment is stated.
+    /// Whether mail from this address may be delivered. Without a time in `written`, the mail counts as
+    /// written now.
     pub fn decide(&self, address: &MailAddress, written: Option<Timestamp>) -> Verdict {
         self.0.decide_mail(address.as_str(), written)
     }

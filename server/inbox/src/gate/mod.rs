@@ -1,10 +1,11 @@
-//! Who may speak to the agent. Everybody whom neither configuration nor operator nor sponsorship lets in is refused,
-//! by directory ids, or for mail by address. It must never decide by a display name, and nothing that a model can call
-//! may change it.
+//! Decides who may speak to the agent: a sender whom neither configuration nor operator nor sponsorship lets
+//! in is refused, by directory ids, or for mail by address. It must never decide by a display name, and no
+//! tool of a model may change it.
 //!
-//! From the ground up: `guid` is an id, `address` a mail address, `decision` the words of a verdict, `policy` what the operator said while the
-//! server runs and `policy_file` where that is kept, `pairing` how a stranger is let in, `lists` who is in by all of
-//! it, `judge` the gate itself, `mail` the gate as mail sees it, `operator` what the terminal can change.
+//! From the ground up: `guid` is an id, `address` a mail address, `decision` the types of a verdict, `policy`
+//! what the operator decided while the server runs, `policy_file` the file that keeps it, `pairing` the way
+//! to let a stranger in, `lists` the allowed and denied people, `judge` the gate itself, `mail` the gate for
+//! mail, and `operator` the changes that the terminal can make.
 
 mod address;
 mod decision;

@@ -1,5 +1,5 @@
-//! What the operator can change, in the terminal and nowhere else: let in, shut out, pair, a chat's rule.
-//! It must never be reachable from a tool.
+//! The changes that the operator makes in the terminal: allow, deny, pair, and set a chat's rule. They must
+//! never be reachable from a tool.
 
 use jiff::Timestamp;
 
@@ -11,7 +11,7 @@ use entraclaw_seams::storage::Storage;
 /// How long a command waits for another process that changes the policy.
 const LOCK_WAIT_MS: u64 = 2_000;
 
-/// Lets somebody in from now on.
+/// Lets a person in from now on.
 pub fn allow(
     storage: &dyn Storage,
     person: &Person,
@@ -27,7 +27,7 @@ pub fn allow(
     })
 }
 
-/// Shuts somebody out, whoever else lets them in.
+/// Denies a person, whatever else allows them.
 pub fn deny(
     storage: &dyn Storage,
     person: &Person,
@@ -43,7 +43,7 @@ pub fn deny(
     })
 }
 
-/// Takes somebody off both lists. Returns whether they were allowed, and whether denied.
+/// Removes a person from both lists. Returns whether they were allowed, and whether they were denied.
 pub fn forget(storage: &dyn Storage, person: &Person) -> Result<Changed<(bool, bool)>, PolicyError> {
     policy_file::change(storage, LOCK_WAIT_MS, |policy| {
         let was_on = |list: &mut Vec<Person>| {
@@ -64,7 +64,7 @@ pub fn pair(
     policy_file::change(storage, LOCK_WAIT_MS, |policy| pairing::approve(policy, code, now))
 }
 
-/// Gives a chat a rule of its own, or takes it away.
+/// Sets a chat's own rule, or removes it.
 pub fn set_chat(
     storage: &dyn Storage,
     chat_id: &str,
@@ -83,7 +83,7 @@ pub fn waiting(policy: &Policy, now: Timestamp) -> Vec<&Pending> {
     policy.pending.iter().filter(|pending| pending.is_open(now)).collect()
 }
 
-/// The policy as it stands, or why it can't be used.
+/// The current policy, or why it can't be used.
 pub fn read(storage: &dyn Storage) -> Result<Policy, String> {
     match policy_file::read(storage) {
         Ok(Found::Good(policy)) => Ok(policy),
@@ -96,7 +96,7 @@ pub fn read(storage: &dyn Storage) -> Result<Policy, String> {
     }
 }
 
-/// Where a broken policy is that was kept aside and not put back yet.
+/// The file of a broken policy that was kept aside and not put back yet.
 pub fn kept_aside(storage: &dyn Storage) -> Option<&'static str> {
     matches!(storage.len(policy_file::BROKEN_POLICY_FILE), Ok(Some(_)))
         .then_some(policy_file::BROKEN_POLICY_FILE)

@@ -1,5 +1,5 @@
-//! Pairing: a stranger is told a code, the operator types it in the terminal, and the stranger is let in.
-//! The code opens nothing by itself: it must never be accepted anywhere but in the operator's terminal.
+//! Pairing: a stranger gets a code, the operator types it in the terminal, and the stranger is let in. The
+//! code must never be accepted anywhere but in the operator's terminal.
 
 use std::fmt;
 
@@ -11,47 +11,47 @@ use super::policy::{PENDING_MAX, Pending, Person, Policy};
 use crate::record::Channel;
 use entraclaw_seams::random::Random;
 
-/// Letters of a code.
+/// Length of a code, in characters.
 pub const CODE_CHARS: usize = 6;
-/// Digits and letters without those that look like another, or sound like a vowel.
+/// Digits and letters, without vowels and without those that look like another one.
 pub const CODE_ALPHABET: &[u8; 28] = b"23456789BCDFGHJKMNPQRSTVWXYZ";
-/// Codes that can be used at one time.
+/// The most codes that can be used at one time.
 pub const OPEN_PAIRINGS_MAX: usize = 3;
-/// Wrong codes that may be typed in a minute.
+/// The most wrong codes that may be typed in a minute.
 pub const WRONG_TRIES_PER_MINUTE_MAX: usize = 5;
-/// How long a code can be used, and how long the same person is told no other.
+/// How long a code can be used. The same person gets no other code in that time.
 pub const CODE_LIFE: SignedDuration = SignedDuration::from_hours(1);
-/// How long an expired code is remembered, to be named as such.
+/// How long an expired code is remembered, so that an error can say that it has expired.
 const EXPIRED_KEPT: SignedDuration = SignedDuration::from_hours(24);
 const TRIES_WINDOW: SignedDuration = SignedDuration::from_mins(1);
 
-/// Somebody unknown who wrote in a 1:1 chat.
+/// An unknown person who wrote in a 1:1 chat.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stranger {
     /// Home tenant.
     pub tenant_id: Guid,
-    /// Object id there.
+    /// Object id in the home tenant.
     pub object_id: Guid,
     /// Sanitised name to show.
     pub name: Option<String>,
     /// The 1:1 chat.
     pub chat_id: String,
-    /// Where it is.
+    /// The channel of the chat.
     pub channel: Channel,
 }
 
-/// Why a code lets nobody in.
+/// Why a code was not accepted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PairError {
-    /// It has not the form of a code; it counts as no try.
+    /// The text does not have the form of a code; it does not count as a try.
     NoCode,
-    /// No stranger was told this code.
+    /// No stranger was given this code.
     Unknown,
-    /// It was right once.
+    /// The code has expired.
     Expired(Box<Pending>),
-    /// Too many wrong ones lately.
+    /// Too many wrong codes were typed lately.
     TooManyTries,
-    /// It belongs to somebody who is denied.
+    /// The code belongs to a person who is denied.
     Denied(Box<Pending>),
 }
 
@@ -94,15 +94,16 @@ impl fmt::Display for PairError {
 }
 
 impl Pending {
-    /// Whether its code can still be used. One from the future is of a clock that was set back, and can't.
+    /// Whether its code can still be used. A code with a time in the future comes from a clock that was set
+    /// back, and can't be used.
     pub fn is_open(&self, now: Timestamp) -> bool {
         let age = now.duration_since(self.asked_at);
         age < CODE_LIFE && age >= SignedDuration::ZERO
     }
 }
 
-/// Makes a code for a stranger, if they may have one now. A person who has one, or had one in the last hour, gets no
-/// other; and there are never more than three that can be used.
+/// Makes a code for a stranger, if they may have one now. A person gets at most one code an hour, and at most
+/// [`OPEN_PAIRINGS_MAX`] codes can be used at one time.
 pub fn ask(policy: &mut Policy, stranger: &Stranger, now: Timestamp, random: &dyn Random) -> Option<String> {
     forget_old(policy, now);
     let ids = (stranger.tenant_id.clone(), stranger.object_id.clone());
@@ -114,7 +115,7 @@ pub fn ask(policy: &mut Policy, stranger: &Stranger, now: Timestamp, random: &dy
     if open.len() >= OPEN_PAIRINGS_MAX || open.iter().any(|pending| pending.ids() == ids) {
         return None;
     }
-    // An expired one of the same person would only puzzle the operator.
+    // The operator would only be puzzled by an expired code of the same person.
     policy.pending.retain(|pending| pending.ids() != ids);
     while policy.pending.len() >= PENDING_MAX {
         policy.pending.remove(0);
@@ -137,7 +138,7 @@ pub fn ask(policy: &mut Policy, stranger: &Stranger, now: Timestamp, random: &dy
     Some(code)
 }
 
-/// Lets in whoever was told this code.
+/// Lets in the stranger who was given this code.
 pub fn approve(policy: &mut Policy, typed: &str, now: Timestamp) -> Result<Person, PairError> {
     forget_old(policy, now);
     if policy.wrong_tries_at.len() >= WRONG_TRIES_PER_MINUTE_MAX {
@@ -147,7 +148,7 @@ pub fn approve(policy: &mut Policy, typed: &str, now: Timestamp) -> Result<Perso
     if typed.len() != CODE_CHARS || !typed.bytes().all(|b| b.is_ascii_alphanumeric()) {
         return Err(PairError::NoCode);
     }
-    // Every code is compared, and every letter of it, so that the time tells nothing.
+    // Every letter of every code is compared, so that the time reveals nothing.
     let mut found = None;
     for pending in &policy.pending {
         if bool::from(pending.code.as_bytes().ct_eq(typed.as_bytes())) {
@@ -183,7 +184,7 @@ fn forget_old(policy: &mut Policy, now: Timestamp) {
     });
 }
 
-/// As people type it: any letter case, with blanks and hyphens.
+/// The code as people type it: in any letter case, with blanks and hyphens.
 fn normal(typed: &str) -> String {
     typed
         .chars()

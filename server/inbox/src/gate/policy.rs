@@ -1,5 +1,5 @@
-//! The policy: who the operator let in or shut out while the server runs, what each chat is heard of, and who asks.
-//! It must never say anything that the operator did not, but for the strangers who ask to be paired.
+//! The policy: the people whom the operator let in or denied while the server runs, each chat's rule, and the
+//! strangers who ask. Apart from those strangers, it must never hold anything that the operator did not say.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,7 +11,8 @@ use super::Guid;
 use super::address::MailAddress;
 use crate::record::Channel;
 
-/// What people write in patterns. No address is one, so an address with any of these is refused.
+/// Characters that people write in patterns. An address with one of these is refused, because no entry is a
+/// pattern.
 pub const WILDCARDS: [char; 3] = ['*', '?', '%'];
 
 /// The version of the file's shape that this program writes.
@@ -23,25 +24,26 @@ pub(super) const POLICY_CHATS_MAX: usize = 1_000;
 /// The most pairings in the file, open and expired.
 pub(super) const PENDING_MAX: usize = 16;
 
-/// What `policy.json` holds.
+/// The content of `policy.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
     /// Version of this shape; 1.
     pub v: u32,
-    /// People who may speak, beside those of the configuration.
+    /// People who may speak, in addition to those of the configuration.
     #[serde(default)]
     pub allow: Vec<Person>,
-    /// People who may not, whoever else allows them.
+    /// People who may not speak, whatever else allows them.
     #[serde(default)]
     pub deny: Vec<Person>,
     /// Chats with a rule of their own, by id.
     #[serde(default)]
     pub chats: BTreeMap<String, ChatRule>,
-    /// Strangers who have been told a code; expired ones are kept for a while, to be named as such.
+    /// Strangers who were given a code; expired codes are kept for a while, so that an error can say that
+    /// they have expired.
     #[serde(default)]
     pub pending: Vec<Pending>,
-    /// When a wrong code was typed, as far back as it counts.
+    /// Times at which a wrong code was typed, as far back as they count.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub wrong_tries_at: Vec<Timestamp>,
@@ -60,36 +62,36 @@ impl Default for Policy {
     }
 }
 
-/// Somebody, by directory ids, by mail address, or both.
+/// A person, by directory ids, by mail address, or both.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Person {
     /// Home tenant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant_id: Option<Guid>,
-    /// Object id there.
+    /// Object id in the home tenant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object_id: Option<Guid>,
     /// Mail address, lower case.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mail: Option<String>,
-    /// For the reader of the file only; never an identity.
+    /// A name for the reader of the file only; never an identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What was written before this is not heard.
+    /// Messages that were written before this time are not delivered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<String>")]
     pub since: Option<Timestamp>,
     /// The 1:1 chat that the person was paired in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chat_id: Option<String>,
-    /// Where that chat is; in Teams when it is not stated.
+    /// The channel of that chat; Teams when it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<Channel>,
 }
 
 impl Person {
-    /// Somebody by ids.
+    /// A person with these ids.
     pub fn by_ids(tenant_id: Guid, object_id: Guid) -> Self {
         Self { tenant_id: Some(tenant_id), object_id: Some(object_id), ..Self::default() }
     }
@@ -103,14 +105,14 @@ impl Person {
             let (tenant, object) = ids.ok_or_else(|| format!("{text:?} is no pair of GUIDs; {FIX}"))?;
             return Ok(Self::by_ids(tenant, object));
         }
-        // Nothing here stands for several people, and whoever writes a pattern must not believe that it does.
+        // No entry stands for several people, and a user who writes a pattern must not believe that it does.
         if let Some(address) = MailAddress::parse(text).filter(|_| !text.contains(WILDCARDS)) {
             return Ok(Self { mail: Some(address.as_str().to_owned()), ..Self::default() });
         }
         Err(format!("{text:?} names nobody; {FIX}"))
     }
 
-    /// Tenant and object id, where both are there.
+    /// Tenant and object id, if both are known.
     pub fn ids(&self) -> Option<(Guid, Guid)> {
         self.tenant_id.clone().zip(self.object_id.clone())
     }
@@ -132,19 +134,19 @@ impl fmt::Display for Person {
     }
 }
 
-/// Which messages of a chat are heard.
+/// Which messages of a chat are delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChatRule {
-    /// Every one of an allowed person.
+    /// Every message of an allowed person.
     All,
-    /// In a group, those that mention the agent; in a 1:1 chat every one.
+    /// In a group, the messages that mention the agent; in a 1:1 chat, every message.
     Mentioned,
-    /// None; and nothing is sent there.
+    /// No message is delivered, and nothing is sent there.
     Off,
 }
 
-/// A stranger who has been told a code.
+/// A stranger who was given a code.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pending {
@@ -152,14 +154,14 @@ pub struct Pending {
     pub code: String,
     /// Home tenant.
     pub tenant_id: Guid,
-    /// Object id there.
+    /// Object id in the home tenant.
     pub object_id: Guid,
-    /// What the stranger is called, sanitised; anybody can call themselves anything.
+    /// The stranger's display name, sanitised; any person can choose any name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// The 1:1 chat.
     pub chat_id: String,
-    /// Where it is; in Teams when it is not stated.
+    /// The channel of the chat; Teams when it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<Channel>,
     /// When the code was made.
@@ -168,7 +170,7 @@ pub struct Pending {
 }
 
 impl Policy {
-    /// What is wrong with the content, naming the field.
+    /// The problem of the content, naming the field.
     pub fn problem(&self) -> Option<String> {
         for (field, people) in [("allow", &self.allow), ("deny", &self.deny)] {
             if people.len() > POLICY_PEOPLE_MAX {
@@ -189,7 +191,7 @@ impl Policy {
         (self.pending.len() > PENDING_MAX).then(|| format!("`pending` has more than {PENDING_MAX} entries"))
     }
 
-    /// Lets somebody in, and takes them off the other list.
+    /// Allows a person, and removes them from the other list.
     pub fn let_in(&mut self, person: Person) {
         self.deny.retain(|other| !other.is_same(&person));
         self.allow.retain(|other| !other.is_same(&person));
@@ -197,7 +199,7 @@ impl Policy {
         self.allow.push(person);
     }
 
-    /// Shuts somebody out, and takes them off the other list.
+    /// Denies a person, and removes them from the other list.
     pub fn shut_out(&mut self, person: Person) {
         self.allow.retain(|other| !other.is_same(&person));
         self.deny.retain(|other| !other.is_same(&person));

@@ -1,27 +1,27 @@
-//! The file of the policy, `policy.json`: read whole, replaced whole, and changed under a lock.
-//! It must never be believed when it is broken, nor be overwritten when a newer version of this program wrote it.
+//! The file of the policy, `policy.json`: it is read whole, replaced whole, and changed under a lock. A
+//! broken file must never be used, and a file of a newer version of this program must never be overwritten.
 
 use std::io;
 
 use super::policy::{POLICY_VERSION, Policy};
 use entraclaw_seams::storage::{Storage, read_whole};
 
-/// Where the policy is kept.
+/// The file that keeps the policy.
 pub const POLICY_FILE: &str = "policy.json";
-/// Where one that can't be read is kept; the newest of them.
+/// The file that keeps the newest policy that could not be read.
 pub const BROKEN_POLICY_FILE: &str = "policy.json.broken";
 const LOCK: &str = "policy.lock";
-/// The largest file that is read; a full one has about 500 kB.
+/// The largest policy file that is read; a full one has about 500 kB.
 const POLICY_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-/// What was found.
+/// The result of reading the policy file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
     /// No file, which is an empty policy.
     Nothing,
-    /// A policy.
+    /// A readable policy.
     Good(Policy),
-    /// A file that is none, and why.
+    /// A file that does not hold a policy, and why.
     Broken(String),
     /// A file of a newer version of this program.
     Newer(u32),
@@ -30,24 +30,24 @@ pub enum Found {
 /// Why the policy could not be changed.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyError {
-    /// Somebody else is changing it.
+    /// Another process is changing the policy.
     #[error("policy.json is being changed by another process; try again")]
     Busy,
-    /// It was written by a newer version.
+    /// A newer version of this program wrote the policy.
     #[error("policy.json has version {0}, this program knows {POLICY_VERSION}; use the newer entraclaw")]
     Newer(u32),
-    /// It would have too many entries.
+    /// The changed policy would have too many entries.
     #[error("policy.json is full: {0}; remove entries that nobody needs")]
     Full(String),
-    /// The disk said no.
+    /// The disk refused.
     #[error("policy.json can't be used: {0}{fix}", fix = disk_fix(.0))]
     Storage(#[from] io::Error),
 }
 
-/// What helps against a disk that says no.
+/// What the user can do about a disk error.
 fn disk_fix(error: &io::Error) -> &'static str {
     match error.kind() {
-        // Refusals of our own say what to do.
+        // The refusals of this program already say what to do.
         _ if error.to_string().contains(';') => "",
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             "; nothing was changed: make the home folder writable for you, or name another with --home or ENTRACLAW_HOME"
@@ -57,16 +57,16 @@ fn disk_fix(error: &io::Error) -> &'static str {
     }
 }
 
-/// A change that was made.
+/// A change of the policy that was made.
 #[derive(Debug)]
 pub struct Changed<T> {
-    /// What the change came to.
+    /// The result of the change.
     pub outcome: T,
-    /// What was wrong with the file before, which is kept aside now.
+    /// The problem of the former file, which is kept aside now.
     pub was_broken: Option<String>,
 }
 
-/// Reads the policy. Errors are those of the disk only.
+/// Reads the policy. Only disk errors are returned as errors.
 pub fn read(storage: &dyn Storage) -> io::Result<Found> {
     match read_whole(storage, POLICY_FILE, POLICY_BYTES_MAX) {
         Ok(None) => Ok(Found::Nothing),
@@ -93,7 +93,8 @@ fn parse(bytes: &[u8]) -> Found {
     }
 }
 
-/// Changes the policy: read, change, replace, all under one lock. A broken one is kept aside and begun anew.
+/// Reads, changes and replaces the policy under one lock. A broken policy is kept aside, and the change
+/// starts from an empty one.
 pub fn change<T>(
     storage: &dyn Storage,
     lock_wait_ms: u64,
@@ -122,7 +123,7 @@ pub fn change<T>(
     Ok(Changed { outcome, was_broken })
 }
 
-/// Keeps a broken policy aside, if it still is one. Returns whether it did.
+/// Keeps a broken policy aside, if it is still broken. Returns whether it did.
 pub fn keep_aside(storage: &dyn Storage, lock_wait_ms: u64) -> io::Result<bool> {
     let Some(_lock) = storage.lock(LOCK, lock_wait_ms)? else { return Ok(false) };
     if !matches!(read(storage)?, Found::Broken(_)) {

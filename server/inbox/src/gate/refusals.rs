@@ -1,5 +1,5 @@
-//! Tells the logs of refusals; only some are worth a line in the interaction log, so that a stranger can't fill the disk.
-//! It must never hold more than ids.
+//! Writes refusals to the logs; the interaction log gets only some of them, so that a stranger can't fill the
+//! disk. It must never hold more than ids.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -10,26 +10,26 @@ use super::Reason;
 use crate::journal::{self, Interaction, InteractionKind, Journal};
 use crate::record::Channel;
 
-/// Different refusals that are written in one hour; also how many are remembered.
+/// The most different refusals that are written in one hour, and that are remembered.
 pub const REFUSALS_PER_HOUR_MAX: usize = 100;
 const WINDOW: SignedDuration = SignedDuration::from_hours(1);
 
 /// A message that was refused.
 #[derive(Debug)]
 pub struct Refusal<'a, R = Reason> {
-    /// Where it came from.
+    /// The channel that the message came from.
     pub channel: Channel,
-    /// Its conversation.
+    /// The message's conversation.
     pub chat_id: &'a str,
-    /// Its id.
+    /// The message's id.
     pub id: &'a str,
-    /// Who wrote it, as the interaction log may have it.
+    /// The author, as the interaction log may name them.
     pub who: Option<String>,
-    /// Why.
+    /// The reason for the refusal.
     pub reason: R,
 }
 
-/// Remembers for an hour what has been written.
+/// Remembers for an hour which refusals were written.
 #[derive(Debug)]
 pub struct Refusals<R = Reason> {
     window: Option<Timestamp>,
@@ -44,7 +44,7 @@ impl<R> Default for Refusals<R> {
 }
 
 impl<R: Ord + Display> Refusals<R> {
-    /// Tells the log of a refusal, and the interaction log too where it is worth a line there.
+    /// Writes a refusal to the log, and to the interaction log too if it is worth a line there.
     pub fn write(&mut self, journal: &Journal, refusal: Refusal<'_, R>, now: Timestamp) {
         let Refusal { channel, chat_id, id, who, reason } = refusal;
         let said = reason.to_string();
@@ -65,7 +65,8 @@ impl<R: Ord + Display> Refusals<R> {
         });
     }
 
-    /// Whether to write a refusal of this sender in this chat, and how many were not written before it.
+    /// Returns `None` if a refusal of this sender in this chat is not to be written; otherwise, how many
+    /// refusals were left out before it.
     fn note(&mut self, chat_id: &str, who: &str, reason: R, now: Timestamp) -> Option<u64> {
         if self.window.is_none_or(|start| now.duration_since(start) >= WINDOW || now < start) {
             self.window = Some(now);

@@ -1,5 +1,5 @@
-//! What was asked and answered, `permission.json`: the session that asks and the one that reads Teams may be two.
-//! It must never hold what a request says, and an answer in it is final.
+//! The record of questions and answers, `permission.json`: the session that asks and the session that reads
+//! Teams may be two. It must never hold the content of a request, and an answer in it is final.
 
 use std::io;
 
@@ -10,19 +10,19 @@ use super::Behavior;
 use crate::gate::Guid;
 use entraclaw_seams::storage::{Storage, read_whole};
 
-/// Where it is kept.
+/// The file that keeps the questions.
 pub const BOOK_FILE: &str = "permission.json";
 const LOCK: &str = "permission.lock";
-/// How long a change waits for another process: it must not stop the server.
+/// How long a change waits for another process. The wait must not stop the server.
 const LOCK_WAIT_MS: u64 = 20;
 /// How long a question can be answered.
 pub const QUESTION_LIFE: SignedDuration = SignedDuration::from_mins(30);
-/// The most questions that are remembered; the oldest go first.
+/// The most questions that are remembered; the oldest are removed first.
 pub(super) const QUESTIONS_MAX: usize = 32;
 const BOOK_BYTES_MAX: u64 = 256 * 1024;
 const VERSION: u32 = 1;
 
-/// What the file holds.
+/// The content of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Book {
@@ -32,24 +32,24 @@ pub struct Book {
     pub questions: Vec<Question>,
 }
 
-/// A request that the operator was told of.
+/// A request that was sent to the operator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
-    /// The host's id of it, which an answer repeats.
+    /// The host's id of the request, which an answer repeats.
     pub code: String,
     /// The session that asks.
     pub session: String,
-    /// The 1:1 chat it was asked in.
+    /// The 1:1 chat that the question was sent to.
     pub chat_id: String,
     /// The operator's tenant.
     pub tenant_id: Guid,
-    /// The operator's object id there.
+    /// The operator's object id in that tenant.
     pub object_id: Guid,
-    /// When Teams took the message that asks, in its own time; when it was about to be sent, while nobody knows better.
+    /// When Teams took the question, in Teams' own time; until that is known, when it was about to be sent.
     #[schemars(with = "String")]
     pub asked_at: Timestamp,
-    /// The answer, once there is one.
+    /// The operator's answer, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<Behavior>,
 }
@@ -57,41 +57,41 @@ pub struct Question {
 /// An answer in its exact form, as it was read in Teams.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// The code that it names.
+    /// The code that the answer names.
     pub code: String,
     /// The verdict.
     pub behavior: Behavior,
-    /// Where it was written.
+    /// The chat that the answer was written in.
     pub chat_id: String,
-    /// Who wrote it.
+    /// Tenant and object id of the author.
     pub ids: (Guid, Guid),
-    /// The message.
+    /// The id of the message.
     pub message_id: String,
     /// When it was written, in Teams' time.
     pub written: Timestamp,
 }
 
-/// What came of an answer.
+/// The result of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Taken {
-    /// It counts.
+    /// The answer counts.
     Counts,
-    /// The question had been answered.
+    /// The question already had an answer.
     Repeated,
-    /// It came too late.
+    /// The answer came too late.
     Expired,
-    /// Nobody asked for it, or not this person, there, before it was written.
+    /// No question was asked of this person in this chat before the answer was written.
     NotAsked,
 }
 
 impl Question {
-    /// Whether both are one question, which has been noted at this time.
+    /// Whether both are the same question, noted at the same time.
     fn is(&self, other: &Self) -> bool {
         (&self.code, &self.session, &self.chat_id, self.asked_at)
             == (&other.code, &other.session, &other.chat_id, other.asked_at)
     }
 
-    /// Whether this is an answer to it, whenever it came.
+    /// Whether `answer` is an answer to this question, at any time.
     fn is_for(&self, answer: &Answer) -> bool {
         self.code == answer.code
             && self.chat_id == answer.chat_id
@@ -101,13 +101,13 @@ impl Question {
 }
 
 impl Book {
-    /// Whether this answers something that was asked, in time or not.
+    /// Whether `answer` belongs to a question that was asked, in time or not.
     pub fn knows(&self, answer: &Answer) -> bool {
         self.questions.iter().any(|question| question.is_for(answer))
     }
 
     fn take(&mut self, answer: &Answer) -> Taken {
-        // A code can come again: then the newest question is meant.
+        // A host can use a code again; the newest question is meant then.
         let Some(question) = self.questions.iter_mut().rev().find(|question| question.is_for(answer)) else {
             return Taken::NotAsked;
         };
@@ -122,7 +122,7 @@ impl Book {
     }
 }
 
-/// What came of an answer, for the interaction log.
+/// The result of an answer, in the words of the interaction log.
 pub fn outcome(answer: &Answer, taken: Taken) -> String {
     let code = &answer.code;
     match taken {
@@ -133,7 +133,7 @@ pub fn outcome(answer: &Answer, taken: Taken) -> String {
     }
 }
 
-/// What was asked. A file that can't be read has nothing in it: then no answer counts.
+/// The questions that were asked. A file that can't be read counts as empty, so no answer counts then.
 pub fn questions(storage: &dyn Storage) -> Book {
     read(storage).unwrap_or_else(|error| {
         tracing::warn!(%error, file = BOOK_FILE, "open permission requests can't be read");
@@ -141,8 +141,9 @@ pub fn questions(storage: &dyn Storage) -> Book {
     })
 }
 
-/// Notes a question, before it is sent: who reads it may answer before its sender knows that it has arrived. Returns
-/// whether it can be answered: a code that is open in this chat can't be asked again.
+/// Notes a question before it is sent, because the operator may answer before the sender knows that it has
+/// arrived. Returns whether the question can be answered: a code that is open in this chat can't be used for
+/// another one.
 pub(super) fn ask(storage: &dyn Storage, question: Question) -> io::Result<bool> {
     change(storage, |book| {
         let is_open = |known: &Question| {
@@ -161,7 +162,7 @@ pub(super) fn ask(storage: &dyn Storage, question: Question) -> io::Result<bool>
     })
 }
 
-/// Notes when a question was asked, once that is known.
+/// Notes the time at which a question was asked, once it is known.
 pub(super) fn asked(storage: &dyn Storage, question: &Question, at: Timestamp) -> io::Result<()> {
     change(storage, |book| {
         if let Some(known) = book.questions.iter_mut().rev().find(|known| known.is(question)) {
@@ -170,12 +171,12 @@ pub(super) fn asked(storage: &dyn Storage, question: &Question, at: Timestamp) -
     })
 }
 
-/// Forgets a question that nobody was asked.
+/// Forgets a question that was not sent.
 pub(super) fn forget(storage: &dyn Storage, question: &Question) -> io::Result<()> {
     change(storage, |book| book.questions.retain(|known| !known.is(question)))
 }
 
-/// Takes an answer, once.
+/// Takes an answer. Only the first answer to a question counts.
 pub fn take(storage: &dyn Storage, answer: &Answer) -> io::Result<Taken> {
     change(storage, |book| book.take(answer))
 }
@@ -191,7 +192,7 @@ fn read(storage: &dyn Storage) -> io::Result<Book> {
 fn change<T>(storage: &dyn Storage, change: impl FnOnce(&mut Book) -> T) -> io::Result<T> {
     let busy = || io::Error::new(io::ErrorKind::WouldBlock, "another process has it");
     let _lock = storage.lock(LOCK, LOCK_WAIT_MS)?.ok_or_else(busy)?;
-    // A broken one is begun anew: what was asked before can then not be answered any more.
+    // A broken file is replaced by a new one; earlier questions can't be answered then.
     let before = read(storage).ok();
     let mut after = before.clone().unwrap_or_default();
     after.v = VERSION;

@@ -1,13 +1,13 @@
-//! The form of an answer: `yes CODE` or `no CODE`, and nothing beside it.
-//! It must never find an answer inside a sentence.
+//! The form of an answer: `yes CODE` or `no CODE`, and no other text. It must never find an answer inside a
+//! sentence.
 
 use unicode_normalization::UnicodeNormalization as _;
 
 use super::Behavior;
 
-/// Letters of a code.
+/// Length of a code, in letters.
 pub const CODE_CHARS: usize = 5;
-/// The longest text that is looked at, in bytes.
+/// The longest text that is read as an answer, in bytes.
 const TEXT_BYTES_MAX: usize = 256;
 
 /// Whether a host's request id has the documented form: five letters a to z without l.
@@ -15,7 +15,8 @@ pub fn is_code(text: &str) -> bool {
     text.len() == CODE_CHARS && text.bytes().all(|b| b.is_ascii_lowercase() && b != b'l')
 }
 
-/// Reads an answer: the code in lower case, and the verdict. Letters of other widths count as the plain ones.
+/// Reads an answer: the code in lower case, and the verdict. Full-width and half-width letters count as plain
+/// ones.
 pub fn parse(text: &str) -> Option<(String, Behavior)> {
     if text.len() > TEXT_BYTES_MAX {
         return None;

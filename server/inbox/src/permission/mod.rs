@@ -1,8 +1,9 @@
-//! Permission relay: a host's request to use a tool goes to the operator's 1:1 chat, and the answer comes back.
-//! It must never take an answer from anybody else, from anywhere else, in any other form, or twice.
+//! Permission relay: a host's request to use a tool goes to the operator's 1:1 chat, and the answer comes
+//! back. It must never take an answer from another person, from another chat, in another form, or twice.
 //!
-//! From the ground up: `form` reads an answer, `notice` words a request, `book` holds what was asked, so that whichever
-//! session reads Teams can tell the one that asked, and `relay` is the loop between the host and the chat.
+//! From the ground up: `form` reads an answer, `notice` words a request, `book` keeps the questions, so that
+//! the session that reads Teams can pass an answer to the session that asked, and `relay` is the loop between
+//! the host and the chat.
 
 mod book;
 mod form;
@@ -17,33 +18,33 @@ pub use relay::{Relay, Teller, run};
 
 /// The experimental capability that announces the relay.
 pub const CAPABILITY: &str = "claude/channel/permission";
-/// The host's notification.
+/// The method of the host's notification.
 pub const REQUEST_METHOD: &str = "notifications/claude/channel/permission_request";
-/// The server's answer.
+/// The method of the server's answer.
 pub const ANSWER_METHOD: &str = "notifications/claude/channel/permission";
 
-/// Requests that wait to be sent; further ones are left to the host's own dialog.
+/// The most requests that wait to be sent; further ones are left to the host's own dialog.
 pub const REQUESTS_MAX: usize = 8;
 
-/// What a host asks.
+/// A host's request to use a tool.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct PermissionRequest {
-    /// Five letters, made by the host.
+    /// The request's id: five letters, made by the host.
     pub request_id: String,
-    /// The tool.
+    /// The tool's name.
     pub tool_name: String,
-    /// What the host says it does.
+    /// The host's description of the tool call.
     #[serde(default)]
     pub description: String,
-    /// The beginning of its arguments.
+    /// The beginning of the tool's arguments.
     #[serde(default)]
     pub input_preview: String,
 }
 
-/// What the operator answered.
+/// The operator's answer to a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PermissionAnswer {
-    /// Of the request.
+    /// The request's id.
     pub request_id: String,
     /// The verdict.
     pub behavior: Behavior,
@@ -53,17 +54,17 @@ pub struct PermissionAnswer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Behavior {
-    /// Use it, this once.
+    /// The tool may be used, this once.
     Allow,
-    /// Do not.
+    /// The tool may not be used.
     Deny,
 }
 
-/// A session's ends of the relay.
+/// The session's two ends of the relay.
 #[derive(Debug)]
 pub struct PermissionPort {
-    /// Requests of the host.
+    /// Takes the host's requests.
     pub requests: tokio::sync::mpsc::Sender<PermissionRequest>,
-    /// Answers for the host.
+    /// Yields the answers for the host.
     pub answers: tokio::sync::mpsc::Receiver<PermissionAnswer>,
 }

@@ -1,5 +1,5 @@
-//! The request as the operator reads it in Teams.
-//! What the host says is data of the model's making: it must never become markup, nor grow past its bounds.
+//! The request as the operator reads it in Teams. The host's texts come from a model, so they must never
+//! become markup, nor exceed their limits.
 
 use super::{PermissionRequest, QUESTION_LIFE};
 use entraclaw_sanitize::{Context, Limits, Markup, clean_name, sanitize};
@@ -30,7 +30,7 @@ pub(super) fn html(request: &PermissionRequest) -> String {
     html + &how
 }
 
-/// Sanitised and escaped, with a word about what was left out.
+/// Sanitises and escapes a text, and says what was left out.
 fn shown(text: &str, chars_max: usize) -> String {
     let short: String = text.chars().take(chars_max).collect();
     let left_out = text.chars().count().saturating_sub(chars_max);

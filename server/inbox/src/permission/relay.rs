@@ -1,5 +1,5 @@
-//! The loop between a host that asks and a chat that answers.
-//! It must never ask anybody who may not speak, and never answer for the operator.
+//! The loop between a host that asks and a chat that answers. It must never ask a person who may not speak,
+//! and never answer for the operator.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
@@ -21,58 +21,59 @@ use crate::record::Channel;
 use crate::tool::{SendError, Sent};
 use entraclaw_seams::storage::{Stamp, Storage};
 
-/// How often open questions are looked at.
+/// How often the answers to open questions are looked for.
 const LOOK_INTERVAL: Duration = Duration::from_millis(500);
-/// How much later than written an answer may be read.
+/// How long after it was written an answer may be read.
 const ANSWER_GRACE: Duration = Duration::from_secs(300);
-/// The newest records that are looked at for the operator's chat.
+/// How many of the newest records are searched for the operator's chat.
 const CHAT_LOOK_BACK_RECORDS: u64 = 1_000;
 
-/// How often a book is asked for that another process has, and the pause between two tries. Who asks must not be stopped.
+/// How many times a change of the book is tried while another process holds it. The pause between two tries
+/// must not block the caller's thread.
 const BOOK_TRIES: u32 = 50;
 const BOOK_PAUSE: Duration = Duration::from_millis(100);
 
-/// A way to an operator that the server speaks by itself, such as a chat of Teams.
+/// A channel to an operator that the server itself can write to, such as a Teams chat.
 pub trait Teller: Send + Sync {
-    /// The time by which what is written there is judged.
+    /// The time by which messages of this channel are judged.
     fn now(&self) -> Timestamp;
 
-    /// Writes `html` of the server's own into a chat. It is not tried again.
+    /// Writes the server's own `html` into a chat. A failed write is not tried again.
     fn tell<'a>(&'a self, chat_id: &'a str, html: String) -> LocalBoxFuture<'a, Result<Sent, SendError>>;
 }
 
-/// What the relay is made of; a cheap clone.
+/// The parts of the relay; cloning is cheap.
 #[derive(Clone)]
 pub struct Relay {
-    /// The ways to an operator, by channel; the operator is asked on no other one.
+    /// The channels on which the operator can be asked. No other channel is used.
     pub ways: BTreeMap<Channel, Arc<dyn Teller>>,
-    /// Who may speak.
+    /// The gate, which decides who may speak.
     pub gate: Arc<Gate>,
-    /// For the operator's chat and the interaction log.
+    /// The journal, for the operator's chat and the interaction log.
     pub journal: Journal,
-    /// Where open questions are kept.
+    /// The storage of open questions.
     pub storage: Arc<dyn Storage>,
-    /// Who answers; without it the first allowed person with a known 1:1 chat.
+    /// The operator's tenant and object id; without it, the first allowed person with a known 1:1 chat.
     pub operator: Option<(Guid, Guid)>,
-    /// Tells this session's questions from those of others.
+    /// This session's id, which separates its questions from those of other sessions.
     pub session: String,
 }
 
-/// Where the operator is.
+/// The operator and their chat.
 struct OperatorChat {
     ids: (Guid, Guid),
     channel: Channel,
     chat_id: String,
 }
 
-/// Relays for ever.
+/// Runs the relay until the future is dropped.
 pub async fn run(
     relay: Relay,
     mut requests: mpsc::Receiver<PermissionRequest>,
     answers: mpsc::Sender<PermissionAnswer>,
 ) -> Infallible {
     let mut asking: FuturesUnordered<LocalBoxFuture<'_, Option<String>>> = FuturesUnordered::new();
-    // Codes that wait, and until when.
+    // Codes of open questions, and until when they wait.
     let mut open: BTreeMap<String, Instant> = BTreeMap::new();
     let mut seen: Option<Stamp> = None;
     let mut look_at = Instant::now();
@@ -98,7 +99,7 @@ pub async fn run(
                     for answer in relay.answered(&open) {
                         open.remove(&answer.request_id);
                         relay.log(None, format!("the host is told of {}: {:?}", answer.request_id, answer.behavior));
-                        // A host that is gone needs no answer.
+                        // A host that has disconnected needs no answer.
                         let _ = answers.send(answer).await;
                     }
                 }
@@ -114,7 +115,7 @@ pub async fn run(
     }
 }
 
-/// Does it again while another process has the book.
+/// Repeats a change while another process holds the book.
 async fn patiently<T>(mut change: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     for _ in 1..BOOK_TRIES {
         match change() {
@@ -126,7 +127,7 @@ async fn patiently<T>(mut change: impl FnMut() -> io::Result<T>) -> io::Result<T
 }
 
 impl Relay {
-    /// Sends a request to the operator. Returns its code if it can be answered.
+    /// Sends a request to the operator. Returns its code if the operator can answer it.
     async fn ask(&self, request: PermissionRequest) -> Option<String> {
         let Some(operator_chat) = self.operator_chat() else {
             self.log(None, "a permission request was not relayed: no operator with a known 1:1 chat; let them write to the agent once".to_owned());
@@ -167,7 +168,7 @@ impl Relay {
                 (noted, format!("request {code} for {tool} was relayed as {}", sent.message_id))
             }
             Err(error @ SendError::UnknownOutcome(_)) => {
-                // The server's time may be known better by now.
+                // The server's time may be known more exactly by now.
                 let ago = SignedDuration::try_from(begun.elapsed()).unwrap_or_default();
                 let at = self.now(&operator_chat).saturating_sub(ago).unwrap_or(question.asked_at);
                 let noted = patiently(|| book::asked(storage, &question, at)).await;
@@ -188,7 +189,7 @@ impl Relay {
         Some(code)
     }
 
-    /// The time by which answers from there are judged.
+    /// The time by which answers from this chat are judged.
     fn now(&self, operator_chat: &OperatorChat) -> Timestamp {
         self.ways.get(&operator_chat.channel).map_or(Timestamp::UNIX_EPOCH, |way| way.now())
     }
@@ -200,7 +201,7 @@ impl Relay {
         }
     }
 
-    /// Whether this session can write there.
+    /// Whether this session can write to this channel.
     fn reaches(&self, channel: Channel) -> bool {
         self.ways.contains_key(&channel)
     }
@@ -218,7 +219,7 @@ impl Relay {
             .collect()
     }
 
-    /// The operator, if they may speak now and their chat is known and not switched off.
+    /// The operator's chat, if the operator may speak now and the chat is known and not switched off.
     fn operator_chat(&self) -> Option<OperatorChat> {
         let people = self.gate.people();
         let people = people.into_iter().filter_map(|person| {
@@ -237,7 +238,7 @@ impl Relay {
             .find(|operator_chat| self.gate.chat_rule(&operator_chat.chat_id) != Some(ChatRule::Off))
     }
 
-    /// 1:1 chats of the people who wrote lately, as far as this session can write there.
+    /// 1:1 chats of the people who wrote lately, if this session can write there.
     fn known_chats(&self) -> BTreeMap<(Channel, (Guid, Guid)), String> {
         let after = self.journal.last_seq().saturating_sub(CHAT_LOOK_BACK_RECORDS);
         let count = usize::try_from(CHAT_LOOK_BACK_RECORDS).unwrap_or(usize::MAX);

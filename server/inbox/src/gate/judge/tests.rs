@@ -1,4 +1,4 @@
-//! The gate over a file that changes under it.
+//! Tests of the gate with a policy file that changes while it runs.
 
 use super::*;
 use crate::gate::policy_file::BROKEN_POLICY_FILE;
@@ -34,7 +34,7 @@ fn verdict(gate: &Gate, object: &str) -> Verdict {
     gate.decide(&sender, &Agent::default())
 }
 
-/// Alice is in by configuration.
+/// A gate whose configuration lets Alice in.
 fn gate(storage: &MemoryStorage) -> Gate {
     Gate::for_people(vec![person(ALICE)]).with_policy(Arc::new(storage.clone()))
 }
