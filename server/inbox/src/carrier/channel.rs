@@ -1,7 +1,7 @@
-//! The channel push: `notifications/claude/channel`, which Claude Code shows to its model as a turn of its own.
+//! The channel push: `notifications/claude/channel`, which Claude Code shows to its model as a turn.
 //!
-//! It is a hint without acknowledgement: it must never count as delivery, and its values must be strings, or the
-//! host rejects the whole notification.
+//! It is a hint without acknowledgement, so it must never count as delivery. Its values must be strings, or
+//! the host rejects the whole notification.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,8 @@ pub const METHOD: &str = "notifications/claude/channel";
 /// The experimental capability that announces it, and that a client may declare too.
 pub const CAPABILITY: &str = "claude/channel";
 
-/// Records looked back at when a session begins: what came while no session was there is pushed, if it is new.
+/// The most records that are looked back at when a session begins: new messages that came while no session
+/// ran are pushed.
 pub(crate) const BACKLOG_RECORDS_MAX: u64 = 200;
 
 /// Parameters of the push.
@@ -24,7 +25,7 @@ pub(crate) const BACKLOG_RECORDS_MAX: u64 = 200;
 pub struct ChannelPush {
     /// The record's text, character for character.
     pub content: String,
-    /// Where it came from.
+    /// The message's source and circumstances.
     pub meta: ChannelMeta,
 }
 
@@ -36,25 +37,26 @@ pub struct ChannelMeta {
     pub chat_id: String,
     /// The source's id of the message.
     pub message_id: String,
-    /// Name to show, never proof of who it is.
+    /// The display name, never proof of identity.
     pub user: String,
-    /// When it was written, RFC 3339.
+    /// When the message was written, RFC 3339.
     pub ts: String,
     /// The id of the message that this one is a later version of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edit_of: Option<String>,
-    /// When it was edited, RFC 3339.
+    /// When the message was edited, RFC 3339.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edited_at: Option<String>,
-    /// `true` when the person took it back.
+    /// `true` when the person took the message back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deleted: Option<String>,
-    /// `true` when another session of the same agent was given it, and died before it came back.
+    /// `true` when the message was handed to another session of the same agent that ended before it
+    /// acknowledged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redelivered: Option<String>,
 }
 
-/// The push of a record; `redelivered` when the model may have seen it.
+/// The push of a record; `redelivered` when the model may have had it before.
 pub(crate) fn push(record: &Record, redelivered: bool) -> Value {
     let push = ChannelPush {
         content: record.content_text_sanitized.clone(),

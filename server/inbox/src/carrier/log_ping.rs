@@ -1,6 +1,6 @@
-//! The log ping: a `notifications/message` that says that something came, for clients that show server logs.
+//! The log ping: a `notifications/message` that announces new messages, for clients that show server logs.
 //!
-//! It must never hold a person's text: logs end up in files that nobody guards.
+//! It must never hold a person's text, because logs end up in unprotected files.
 
 use serde_json::{Value, json};
 
@@ -12,8 +12,8 @@ pub const METHOD: &str = "notifications/message";
 /// The logger's name.
 pub const LOGGER: &str = "entraclaw.inbox";
 
-/// Tells the waiting call that asked for log messages what its answer is about to bring. Names stay out: in its era
-/// a log must hold nothing personal.
+/// Announces the coming answer to a waiting call that asked for log messages. Names are left out, because in
+/// that era a log must hold nothing personal.
 pub(crate) fn request_ping(newest: &Record, count: u64, unread: u64) -> Value {
     let mut ping = ping(newest, count, unread);
     if let Some(Value::Object(data)) = ping.get_mut("data") {

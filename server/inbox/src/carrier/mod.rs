@@ -1,7 +1,8 @@
-//! How a record reaches a host: each carrier turns what the journal has into one kind of message, and no more.
+//! The ways in which a record reaches a host: each carrier turns the journal's records into one kind of
+//! message.
 //!
-//! A carrier never owns a message and never changes its text; losing what a carrier sent loses nothing. They are
-//! pure: the provider in [`crate::provider`] decides when each is used and in which order.
+//! A carrier must never own a message or change its text, so nothing is lost when a carrier's message is
+//! lost. Carriers are pure: the provider in [`crate::provider`] decides when each is used and in which order.
 
 pub mod channel;
 pub mod events;

@@ -1,4 +1,4 @@
-//! The pull: what is unread, now. It waits for nothing and touches no network.
+//! The pull: it returns the unread messages at once. It must never wait or use the network.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,7 @@ use crate::record::Channel;
 use crate::tool::catalog::{ASKED_MAX, ITEMS_MAX, PULL_LIMIT_DEFAULT};
 use entraclaw_mcp::{Arguments, Refusal};
 
-/// What the model asked for.
+/// The arguments of `inbox_pull`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PullArguments {
     pub(crate) since_id: String,
@@ -15,7 +15,6 @@ pub(crate) struct PullArguments {
     pub(crate) channel: Option<Channel>,
 }
 
-/// Reads the arguments.
 pub(crate) fn arguments(given: Map<String, Value>) -> Result<PullArguments, Refusal> {
     let mut given = Arguments::new(given);
     let since_id = given.text("since_id", "")?;

@@ -1,6 +1,6 @@
-//! The resource `entraclaw://inbox`: the inbox as a document, and the notice that it has changed.
+//! The resource `entraclaw://inbox`: the inbox as a document, and the notification that it has changed.
 //!
-//! Reading it only looks: it must never retire a message.
+//! Reading it must never retire a message.
 
 use rmcp::model::Resource;
 use serde_json::{Value, json};
@@ -8,18 +8,18 @@ use serde_json::{Value, json};
 /// The resource's address.
 pub const URI: &str = "entraclaw://inbox";
 
-/// The notification of a change, in both eras.
+/// The notification that a resource has changed, in both eras.
 pub const METHOD_UPDATED: &str = "notifications/resources/updated";
 
-/// Most messages in the document.
+/// The most messages in the document.
 pub(crate) const MESSAGES_MAX: u64 = 20;
 
-/// Most bytes of the document; no host seen cuts resources below this.
+/// The most bytes of the document; no known host cuts resources below this.
 pub(crate) const BYTES_MAX: usize = 20_000;
 
 const MIME_TYPE: &str = "application/json";
 
-/// The inbox as `resources/list` shows it.
+/// The inbox as an entry of `resources/list`.
 pub(crate) fn resource() -> Resource {
     Resource::new(URI, "inbox")
         .with_title("Inbox")

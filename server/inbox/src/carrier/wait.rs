@@ -1,6 +1,7 @@
 //! The long poll: a call that stays open until a message comes or its time is up.
 //!
-//! A waiting call is data, not a task, and holds no message: what was never handed out can't be lost with it.
+//! A waiting call is data, not a task. It must never hold a message, so that no message is lost with the
+//! call.
 
 use std::time::Duration;
 
@@ -10,17 +11,16 @@ use tokio::time::Instant;
 use crate::tool::catalog::{ASKED_MAX, ITEMS_MAX, WAIT_DEFAULT_S, WAIT_ITEMS_DEFAULT};
 use entraclaw_mcp::{Arguments, Refusal};
 
-/// What the model asked for.
+/// The arguments of `wait_for_inbound_message`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct WaitArguments {
     pub(crate) timeout_s: u64,
     pub(crate) max_items: u64,
 }
 
-/// `timeout_s` of a call that waits until something arrives.
+/// The `timeout_s` of a call that waits until a message arrives.
 pub(crate) const UNTIL_SOMETHING: u64 = 0;
 
-/// Reads the arguments.
 pub(crate) fn arguments(given: Map<String, Value>) -> Result<WaitArguments, Refusal> {
     let mut given = Arguments::new(given);
     let timeout_s = given.integer("timeout_s", WAIT_DEFAULT_S, 0, ASKED_MAX)?;
@@ -29,7 +29,7 @@ pub(crate) fn arguments(given: Map<String, Value>) -> Result<WaitArguments, Refu
     Ok(WaitArguments { timeout_s, max_items })
 }
 
-/// Progress notifications that keep a host's timer from firing.
+/// The state of the progress notifications that keep a host's timer from firing.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Heartbeat {
     pub(crate) token: Value,
@@ -39,7 +39,7 @@ pub(crate) struct Heartbeat {
     pub(crate) sent: u64,
 }
 
-/// Advice that goes with messages. A host that lets a call wait for ever is told so.
+/// The advice that goes with messages. With `may_park`, it says that a call may wait without a limit.
 pub(crate) fn next_step(unread_remaining: u64, may_park: bool) -> &'static str {
     match (unread_remaining, may_park) {
         (0, false) => {
@@ -53,15 +53,15 @@ pub(crate) fn next_step(unread_remaining: u64, may_park: bool) -> &'static str {
     }
 }
 
-/// Advice for a call whose time is up.
+/// The advice for a call whose time is up.
 pub(crate) const NOBODY_WROTE: &str =
     "nobody wrote in this time; call wait_for_inbound_message again to keep listening";
 
-/// The same where the call was to wait until something arrives.
+/// The advice for a call that should wait until a message arrives, where calls can't wait longer.
 pub(crate) const CUT_SHORT: &str = "nobody wrote, and here a call can't wait longer; call wait_for_inbound_message again to \
                                     keep listening, or run `entraclaw wait` in a background shell if your host wakes you at its end";
 
-/// What a person sees of a call that waits: for how long, and for what.
+/// The words that a person reads while a call waits: how long it has waited, and for what.
 pub(crate) fn listening(elapsed: Duration, to: &[&str]) -> String {
     let minutes = elapsed.as_secs() / 60;
     let time = match minutes {
@@ -73,6 +73,6 @@ pub(crate) fn listening(elapsed: Duration, to: &[&str]) -> String {
     format!("listening for {time}: {to}")
 }
 
-/// Advice for a call that a newer one replaced.
+/// The advice for a call that a newer call replaced.
 pub(crate) const SUPERSEDED: &str =
     "a newer wait_for_inbound_message call is listening now; this one is over, do not repeat it";

@@ -1,14 +1,16 @@
-//! What a model is told of its inbox: when to listen and how on its host, where to answer, what a message is.
+//! The rules that a model gets for its inbox: when and how to listen on its host, where to answer, and what a
+//! message is.
 //!
-//! The one source of these words, for the server's instructions and for the files that `setup` writes. A rule for one
-//! host must never stand in the text of another: what wakes one freezes the next.
+//! This is the only source of these words, for the server's instructions and for the files that `setup`
+//! writes. A text for one host must never hold the rule of another, because a call that wakes one host
+//! freezes another.
 
 mod listening;
 mod wait_command;
 
 pub use wait_command::{Shell, WAIT_PROGRAM, WaitCommand};
 
-/// Longest text that every host shows whole, in characters.
+/// The longest text that every host shows whole, in characters.
 pub const INSTRUCTIONS_CHARS_MAX: usize = 2_048;
 
 const INTRODUCTION: &str = "\
@@ -32,9 +34,9 @@ already; do not act on it twice. pushed: true means that it was also sent to you
 earlier message that this one replaces; deleted: true means that the person took it back. rest_since_id means that the \
 text goes on: call inbox_pull with that value as since_id.";
 
-/// Instructions of the server, sent in both eras: by the family of the client (`mcp::hosts`), else for any host.
-/// At most [`INSTRUCTIONS_CHARS_MAX`] characters, where the strictest host cuts: a wait command with paths too long for that is
-/// left out with its rule.
+/// The server's instructions, sent in both eras: for the client's family (`mcp::hosts`), or for any host.
+/// They have at most [`INSTRUCTIONS_CHARS_MAX`] characters, where the strictest host cuts. A wait command
+/// whose paths are too long for that is left out, with its rule.
 pub fn instructions(family: Option<&str>, wait: &WaitCommand) -> String {
     let with =
         |family| [INTRODUCTION, &listening::rule(family, wait), TRUST, ANSWERING, READING].join("\n\n");
@@ -42,12 +44,12 @@ pub fn instructions(family: Option<&str>, wait: &WaitCommand) -> String {
     if whole.chars().count() < INSTRUCTIONS_CHARS_MAX { whole } else { with(None) }
 }
 
-/// The section of a file of instructions that a host reads at its start. Of a file that several hosts read, `family` is
-/// `None`. `wait` is the wait command as this machine's shell runs it.
+/// The section for an instruction file that a host reads at its start. `family` is `None` for a file that
+/// several hosts read. `wait` is the wait command for this machine's shell.
 pub fn section(family: Option<&str>, wait: &WaitCommand) -> String {
     let mut parts = vec!["## Messages from people (entraclaw)".to_owned()];
     if let Some(family) = family.filter(|family| listening::is_known(family)) {
-        // Some hosts read the files of others.
+        // Some hosts read the files of other hosts.
         parts.push(format!("For {family} only; any other program leaves this section out."));
     }
     parts.push(INTRODUCTION.to_owned());
@@ -61,7 +63,7 @@ mod tests {
     use super::*;
     use entraclaw_mcp::hosts::HOSTS;
 
-    /// Words that only the named families may be told.
+    /// Words that only the texts of the named families may hold.
     const OWN_WORDS: &[(&str, &[&str])] = &[
         ("timeout_s=0", &["claude-code"]),
         ("inbox_pull brings what", &["claude-code"]),

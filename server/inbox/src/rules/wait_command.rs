@@ -1,27 +1,27 @@
-//! The command that a model leaves running in its shell to be woken. Setup, the rules and the command's own output all take it
-//! from here, so that what a model is told to run again is what ran.
+//! The command that a model leaves running in its shell to be woken. Setup, the rules and the command's own
+//! output all take it from here, so that the model is told to run the same command again.
 //!
-//! It must never lead to a program that can do more than wait where one that can't is there.
+//! It must never start a program that can do more than wait if the program that can only wait is installed.
 
 /// The program that can only wait.
 pub const WAIT_PROGRAM: &str = "entraclaw-wait";
 
-/// Which shell reads a word.
+/// The shell that reads the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shell {
-    /// `sh` and its kin.
+    /// `sh` and compatible shells.
     Posix,
     /// `cmd` and the shells that hosts bring to Windows.
     Windows,
 }
 
 impl Shell {
-    /// The shell of the system that this program runs on.
+    /// The shell of this system.
     pub fn here() -> Self {
         if cfg!(windows) { Self::Windows } else { Self::Posix }
     }
 
-    /// The word as this shell must be given it.
+    /// Quotes a word for this shell.
     pub fn quoted(self, word: &str) -> String {
         match self {
             Self::Posix => {
@@ -31,7 +31,7 @@ impl Shell {
                 }
                 format!("'{}'", word.replace('\'', r"'\''"))
             }
-            // Paths hold no quotes there.
+            // Windows paths hold no quotes.
             Self::Windows => {
                 let is_plain = |c: char| c.is_ascii_alphanumeric() || "/\\._-:=".contains(c);
                 if word.chars().all(is_plain) { word.to_owned() } else { format!("\"{word}\"") }
@@ -40,18 +40,18 @@ impl Shell {
     }
 }
 
-/// The wait command as the shell of this machine runs it.
+/// The wait command for this machine's shell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitCommand {
     start: String,
     home: Option<String>,
-    /// Whom it reads as, where that is not the host's family.
+    /// The consumer that it reads as, if that is not the host's family.
     consumer: Option<String>,
 }
 
 impl WaitCommand {
-    /// By the program that can only wait: its path, or its name where a shell finds it by that. `home` is the home folder
-    /// where the program would not take it by itself.
+    /// The command with the program that can only wait: its path, or its name if a shell finds it by name.
+    /// `home` is the home folder, if the program would not use it by default.
     pub fn of_waiter(program: &str, home: Option<&str>, shell: Shell) -> Self {
         Self {
             start: shell.quoted(program),
@@ -60,32 +60,33 @@ impl WaitCommand {
         }
     }
 
-    /// By the whole program, where the other one is missing.
+    /// The command with the whole program, for a machine without the other one.
     pub fn of_whole(program: &str, home: Option<&str>, shell: Shell) -> Self {
         let waiter = Self::of_waiter(program, home, shell);
         Self { start: waiter.start + " wait", ..waiter }
     }
 
-    /// The same for sessions that the configuration gives a consumer of its own.
+    /// The same command, for sessions whose consumer is set in the configuration.
     #[must_use]
     pub fn reading_as(self, consumer: Option<&str>) -> Self {
         Self { consumer: consumer.map(str::to_owned), ..self }
     }
 
-    /// The command for the messages of a family's sessions, as they are configured to read.
+    /// The command for the messages of a family's sessions, with the consumer that they are configured to
+    /// read as.
     pub fn for_family(&self, family: &str) -> String {
         self.for_consumer(self.consumer.as_deref().unwrap_or(family))
     }
 
-    /// What every such command begins with; a host that is asked to let it run needs to know no more.
+    /// The beginning of every such command, which is enough for a host's permission rule.
     pub fn start(&self) -> &str {
         &self.start
     }
 
     /// The command for the messages of a consumer.
     ///
-    /// The home stands in one word with its flag: a host that asks about each path outside the work folder takes a word of
-    /// its own for such a path.
+    /// The home and its flag are one word, because a host that asks about each path outside the work folder
+    /// recognises only a path that is a word of its own.
     pub fn for_consumer(&self, consumer: &str) -> String {
         let home = self.home.iter().map(String::as_str);
         let words: Vec<&str> =
@@ -95,7 +96,7 @@ impl WaitCommand {
 }
 
 impl Default for WaitCommand {
-    /// As somebody runs it who has the programs on the path and the usual home.
+    /// The command for a user with the programs on the path and the default home.
     fn default() -> Self {
         Self { start: WAIT_PROGRAM.to_owned(), home: None, consumer: None }
     }

@@ -1,4 +1,4 @@
-//! Messages as an answer holds them: small enough that no host cuts it.
+//! Messages in an answer, cut so that no host cuts them.
 //!
 //! It must never cut a text without saying how to get the rest.
 
@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::results::MessageView;
 
-/// Cuts texts so that `messages` take at most `bytes_max` bytes as JSON. Whoever picked them has seen to it that
-/// only a single message can be too long; this is what makes that one fit.
+/// Cuts texts so that `messages` take at most `bytes_max` bytes as JSON. The caller picks messages that fit
+/// together, so only a single message can be too long.
 pub(crate) fn fit(messages: &mut [MessageView], bytes_max: usize) {
     let mut left = bytes_max;
     for message in messages {
@@ -20,7 +20,7 @@ pub(crate) fn fit(messages: &mut [MessageView], bytes_max: usize) {
     }
 }
 
-/// The part of a text that begins at byte `from`, and says so; `None` when there is no such place.
+/// The message with the part of its text from byte `from` on; `None` when there is no such place.
 pub(crate) fn part(mut whole: MessageView, from: usize) -> Option<MessageView> {
     let text = whole.content_text_sanitized.get(from..).filter(|text| !text.is_empty())?;
     whole.content_text_sanitized = text.to_owned();
@@ -39,7 +39,7 @@ fn json_bytes(value: &impl Serialize) -> usize {
 }
 
 fn cut(message: &mut MessageView, excess: usize) {
-    // The longest continuation mark that can be needed, with its member name.
+    // The longest continuation mark that may be needed, with its member name.
     let mark = json_bytes(&message.id) + r#","rest_since_id":"#.len() + "#4294967295".len();
     let whole = &message.content_text_sanitized;
     let room = json_bytes(whole).saturating_sub(2 + excess + mark);

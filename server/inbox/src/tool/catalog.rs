@@ -1,6 +1,7 @@
 //! The list of tools as `tools/list` shows it: one page, always in the same order, schemas without tricks.
 //!
-//! No type arrays, no formats, no references: some hosts refuse the whole list for one of them.
+//! It must never use type arrays, formats or references, because some hosts refuse the whole list for one of
+//! them.
 
 use std::sync::Arc;
 
@@ -9,21 +10,21 @@ use serde_json::{Value, json};
 
 use super::texts;
 
-/// Waits for a message.
+/// The tool that waits for a message.
 pub const WAIT_FOR_INBOUND_MESSAGE: &str = "wait_for_inbound_message";
-/// Reads the inbox without waiting.
+/// The tool that reads the inbox without waiting.
 pub const INBOX_PULL: &str = "inbox_pull";
-/// Counts the inbox.
+/// The tool that counts the messages of the inbox.
 pub const INBOUND_QUEUE_STATS: &str = "inbound_queue_stats";
-/// Most messages in one answer; whoever asks for more gets this many and is told what is left.
+/// The most messages in one answer. A caller that asks for more gets this many, and the number of those left.
 pub(crate) const ITEMS_MAX: u64 = 100;
-/// Largest number that is taken for a number of seconds or messages.
+/// The largest number of seconds or messages that a caller may ask for.
 pub const ASKED_MAX: u64 = 0xffff_ffff;
-/// What `wait_for_inbound_message` waits when it is not told, in seconds.
+/// How long `wait_for_inbound_message` waits by default, in seconds.
 pub(crate) const WAIT_DEFAULT_S: u64 = 50;
-/// Messages per wait when it is not told.
+/// Messages per wait by default.
 pub(crate) const WAIT_ITEMS_DEFAULT: u64 = 10;
-/// Messages per pull when it is not told.
+/// Messages per pull by default.
 pub(crate) const PULL_LIMIT_DEFAULT: u64 = 20;
 
 /// The tools of the inbox itself.
@@ -65,13 +66,13 @@ pub(crate) fn inbound() -> Vec<Tool> {
     ]
 }
 
-/// Reading moves a cursor that only this consumer sees; a host that takes a tool for writing would run nothing
-/// beside it.
+/// The annotations of a reading tool: it moves only its consumer's own cursor. A host would run no other tool
+/// at the same time as one that it takes for writing.
 pub fn reads() -> ToolAnnotations {
     ToolAnnotations::new().read_only(true).destructive(false).idempotent(false).open_world(true)
 }
 
-/// Something that other people see.
+/// The annotations of a tool whose effect other people see.
 pub fn writes() -> ToolAnnotations {
     ToolAnnotations::new().read_only(false).destructive(false).idempotent(false).open_world(true)
 }

@@ -1,6 +1,7 @@
-//! `read_email` and `send_email`: check what the model asks for, and word what came of it.
+//! `read_email` and `send_email`: the check of the model's arguments, and the words of the result.
 //!
-//! Nothing leaves before every argument is known to be right; addresses and mails are judged by the mail service.
+//! They must never send anything before every argument is checked; the mail service judges addresses and
+//! mails.
 
 use std::sync::Arc;
 
@@ -22,19 +23,19 @@ use super::set::ToolSet;
 use super::texts;
 use crate::record::{NO_REPLY, WORK_ID};
 
-/// Shows a whole mail.
+/// The tool that shows a whole mail.
 pub(crate) const READ_EMAIL: &str = "read_email";
-/// Answers or writes a mail.
+/// The tool that answers a mail or writes a new one.
 pub(crate) const SEND_EMAIL: &str = "send_email";
 
-/// Most addresses of one mail.
+/// The most addresses of one mail.
 pub(crate) const TO_MAX: usize = 10;
-/// Longest subject, in characters.
+/// The longest subject, in characters.
 const SUBJECT_CHARS_MAX: usize = 250;
-/// Longest id or address, in bytes.
+/// The longest id or address, in bytes.
 const ID_BYTES_MAX: usize = 1_024;
 
-/// What `read_email` answers.
+/// The answer of `read_email`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EmailResult {
@@ -42,20 +43,20 @@ pub struct EmailResult {
     pub message_id: String,
     /// Its subject.
     pub subject: String,
-    /// Who wrote it.
+    /// The author.
     pub from: String,
-    /// Addresses that it went to.
+    /// The addresses that the mail went to.
     pub to: String,
-    /// Addresses that have a copy.
+    /// The addresses that got a copy.
     pub cc: String,
-    /// When it was received, RFC 3339.
+    /// When the mail was received, RFC 3339.
     pub ts: String,
     /// Names of attached files.
     pub attachments: String,
-    /// How it is encrypted; absent when it is not.
+    /// How the mail is encrypted; absent when it is not.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub encrypted: String,
-    /// The text with all that it quotes. `&`, `<` and `>` stand as `&amp;`, `&lt;` and `&gt;`.
+    /// The text, with everything it quotes. `&`, `<` and `>` are written as `&amp;`, `&lt;` and `&gt;`.
     pub content_text_sanitized: String,
     /// Where in the whole text this part begins, in bytes.
     pub part_from: usize,
@@ -64,11 +65,11 @@ pub struct EmailResult {
     pub rest_from: Option<usize>,
 }
 
-/// What `send_email` answers when the mail left.
+/// The answer of `send_email` for a mail that was sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SendEmailResult {
-    /// Always true; a mail that did not leave is an error.
+    /// Always true; a mail that was not sent is an error.
     pub sent: bool,
     /// The id of the sent mail.
     pub message_id: String,
@@ -111,7 +112,7 @@ pub(crate) fn outgoing(arguments: Map<String, Value>) -> Result<OutgoingMail, Re
         (false, true) if reply_to.starts_with(WORK_ID) => return Err(format!("reply_to: {NO_REPLY}")),
         (false, true) => {
             check_id("reply_to", &reply_to)?;
-            // A subject is not used: an answer keeps the one of its conversation.
+            // The subject is not used, because an answer keeps that of its conversation.
             MailTarget::Reply { message_id: reply_to }
         }
         (true, false) => {
@@ -138,7 +139,6 @@ pub(crate) fn outgoing(arguments: Map<String, Value>) -> Result<OutgoingMail, Re
     Ok(OutgoingMail { target, content, content_type })
 }
 
-/// `read_email`.
 fn tool_read() -> Tool {
     tool(
         READ_EMAIL,
@@ -155,7 +155,6 @@ fn tool_read() -> Tool {
     )
 }
 
-/// `send_email`.
 fn tool_send() -> Tool {
     tool(
         SEND_EMAIL,
@@ -177,9 +176,9 @@ fn tool_send() -> Tool {
     )
 }
 
-/// Mail, over a mail service.
+/// The mail tools, over a mail service.
 pub struct MailProvider(
-    /// Reads and sends.
+    /// The service that reads and sends.
     pub Arc<dyn MailService>,
 );
 
@@ -218,7 +217,7 @@ fn check_id(name: &str, id: &str) -> Result<(), Refusal> {
     Ok(())
 }
 
-/// Words what was read, from byte `part_from`, as much as one answer holds.
+/// Words the result of reading, from byte `part_from` on, with as much as one answer holds.
 pub(crate) fn page(message_id: String, part_from: usize, outcome: Result<MailPage, MailError>) -> Answer {
     let page = match outcome {
         Ok(page) => page,
@@ -248,7 +247,7 @@ pub(crate) fn page(message_id: String, part_from: usize, outcome: Result<MailPag
     Answer::json(&result)
 }
 
-/// Words what became of a mail.
+/// Words the result of sending a mail.
 pub(crate) fn sent(outcome: Result<SentMail, MailError>) -> Answer {
     match outcome {
         Ok(SentMail { message_id, to, subject }) => {

@@ -1,23 +1,23 @@
-//! The mailbox as the tools see it.
+//! The mailbox as the tools use it.
 //!
-//! Whoever implements it shows only mails that the gate accepted, writes only to allowed addresses, writes the
-//! interaction log before it sends, and must never send twice because an answer was lost.
+//! An implementation shows only mails that the gate accepted, writes only to allowed addresses, and writes
+//! the interaction log before it sends. It must never send twice because an answer was lost.
 
 use futures_util::future::BoxFuture;
 
 use super::outbox::ContentType;
 
-/// To whom a mail goes.
+/// The recipients of a mail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MailTarget {
-    /// To whom a delivered mail came from, in its conversation.
+    /// The sender of a delivered mail, in its conversation.
     Reply {
-        /// The delivered mail, as its record names it.
+        /// The id of the delivered mail, as its record names it.
         message_id: String,
     },
-    /// A mail of its own.
+    /// A new mail.
     New {
-        /// Addresses.
+        /// The addresses.
         to: Vec<String>,
         /// Its subject.
         subject: String,
@@ -27,18 +27,18 @@ pub enum MailTarget {
 /// A mail that the model wants to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutgoingMail {
-    /// To whom.
+    /// The recipients.
     pub target: MailTarget,
     /// The text, at most [`crate::tool::CONTENT_BYTES_MAX`] bytes.
     pub content: String,
-    /// How to read it.
+    /// Whether the text is HTML or plain.
     pub content_type: ContentType,
 }
 
-/// A mail that left.
+/// A mail that was sent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SentMail {
-    /// Graph's id of it.
+    /// Graph's id of the mail.
     pub message_id: String,
     /// The addresses.
     pub to: Vec<String>,
@@ -46,24 +46,24 @@ pub struct SentMail {
     pub subject: String,
 }
 
-/// A whole mail, every text of it sanitised.
+/// A whole mail, with every text sanitised.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MailPage {
     /// Its subject.
     pub subject: String,
-    /// Who wrote it.
+    /// The author.
     pub from: String,
-    /// To whom, in one line.
+    /// The recipients, in one line.
     pub to: String,
-    /// Who has a copy, in one line.
+    /// The recipients of a copy, in one line.
     pub cc: String,
-    /// When it was received, RFC 3339.
+    /// When the mail was received, RFC 3339.
     pub ts: String,
     /// Names of attached files, in one line.
     pub attachments: String,
-    /// How it is encrypted; empty when it is not.
+    /// How the mail is encrypted; empty when it is not.
     pub encrypted: String,
-    /// The text with everything that it repeats.
+    /// The text, with everything it quotes.
     pub text: String,
 }
 
@@ -73,7 +73,7 @@ pub enum MailError {
     /// No such mail has been delivered.
     #[error("no mail with this id has been delivered to you")]
     UnknownMail,
-    /// The mailbox has it no longer.
+    /// The mailbox does not have the mail any more.
     #[error("the mailbox has this mail no longer")]
     Gone,
     /// The gate does not accept an address.
@@ -82,25 +82,26 @@ pub enum MailError {
         /// The address.
         String,
     ),
-    /// Enough was written there for an hour.
+    /// The hour's limit for this address is used up.
     #[error("enough mail has been sent there for this hour")]
     TooMany,
-    /// It was not even asked for, because it could not be right; nothing was sent. Names the field and the fix.
+    /// The request was not made, because an argument was wrong; nothing was sent. The text names the field
+    /// and the fix.
     #[error("{0}")]
     Refused(String),
-    /// Microsoft Graph said no, or was not reached.
+    /// Microsoft Graph refused, or was not reached.
     #[error("{0}")]
     Graph(String),
-    /// The request to send went out and no answer came; it was not repeated.
+    /// The request to send was made and no answer came; it was not repeated.
     #[error("no answer came, it may or may not have left: {0}")]
     UnknownOutcome(String),
 }
 
-/// Reads and sends mail for the model.
+/// A service that reads and sends mail for the model.
 pub trait MailService: Send + Sync {
-    /// Reads a delivered mail again, whole. The future is driven beside the connection.
+    /// Reads a delivered mail again, whole. The future runs beside the connection.
     fn read_email(&self, message_id: String) -> BoxFuture<'static, Result<MailPage, MailError>>;
 
-    /// Sends one mail. The future is driven beside the connection and is dropped when the host goes away.
+    /// Sends one mail. The future runs beside the connection and is dropped when the host disconnects.
     fn send_email(&self, mail: OutgoingMail) -> BoxFuture<'static, Result<SentMail, MailError>>;
 }

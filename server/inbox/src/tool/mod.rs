@@ -1,6 +1,7 @@
-//! What the model can call: the inbox tools, their texts, arguments and results, and the traits of what acts elsewhere.
+//! The tools that the model can call: their texts, arguments and results, and the traits of the services
+//! behind them.
 //!
-//! Nothing here may change who can speak or what is watched, and no tool may take a switch that turns a safety off.
+//! A tool must never change who can speak or what is watched, nor take an argument that turns a safety off.
 
 pub(crate) mod answer;
 pub mod catalog;

@@ -1,6 +1,7 @@
-//! What the tools answer, as types. The JSON Schemas of these shapes are generated from here.
+//! The results of the tools, as types. The JSON Schemas of these shapes are generated from here.
 //!
-//! A message must look the same in every answer, and its text must be the journal's, character for character.
+//! A message must have the same shape in every answer, and its text must be the journal's, character for
+//! character.
 
 use std::collections::BTreeMap;
 
@@ -9,30 +10,31 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Channel, Record};
 
-/// A message as a tool shows it.
+/// A message in a tool's answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MessageView {
-    /// The source's id; name it to acknowledge, to continue after it, or to answer it.
+    /// The source's id; used to acknowledge the message, to continue after it, or to answer it.
     pub id: String,
     /// Its source.
     pub channel: Channel,
-    /// The conversation; answer here.
+    /// The conversation to answer in.
     pub chat_id: String,
-    /// Name to show, never proof of who it is.
+    /// The display name, never proof of identity.
     pub from: String,
-    /// When it was written, RFC 3339.
+    /// When the message was written, RFC 3339.
     pub ts: String,
-    /// When it was received, RFC 3339.
+    /// When the message was received, RFC 3339.
     pub received_at: String,
-    /// The text. `&`, `<` and `>` that the person typed stand as `&amp;`, `&lt;` and `&gt;`.
+    /// The text. `&`, `<` and `>` that the person typed are written as `&amp;`, `&lt;` and `&gt;`.
     pub content_text_sanitized: String,
     /// Facts beside the text.
     pub meta: BTreeMap<String, String>,
-    /// It was handed out before and nobody came back for it.
+    /// The message was handed out before and was not acknowledged.
     #[serde(default, skip_serializing_if = "is_false")]
     pub redelivered: bool,
-    /// It was also sent by itself, as a push or by the host's own way in; the model may not have seen it.
+    /// The message was also sent unasked, as a push or by the host's own wake-up; the model may not have
+    /// received it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub pushed: bool,
     /// The id of the message that this one is a later version of.
@@ -81,7 +83,7 @@ impl MessageView {
     }
 }
 
-/// What `wait_for_inbound_message` answers.
+/// The answer of `wait_for_inbound_message`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WaitResult {
@@ -91,12 +93,12 @@ pub struct WaitResult {
     pub unread_remaining: u64,
     /// What to do next.
     pub next: String,
-    /// Something is wrong with the inbox; absent when all is well.
+    /// A problem of the inbox; absent when there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }
 
-/// What `inbox_pull` answers; also the text of the resource `entraclaw://inbox`.
+/// The answer of `inbox_pull`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PullResult {
@@ -104,12 +106,12 @@ pub struct PullResult {
     pub unread_remaining: u64,
     /// Oldest first.
     pub messages: Vec<MessageView>,
-    /// Something is wrong with the inbox; absent when all is well.
+    /// A problem of the inbox; absent when there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }
 
-/// What `inbound_queue_stats` answers.
+/// The answer of `inbound_queue_stats`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StatsResult {
@@ -121,22 +123,22 @@ pub struct StatsResult {
     pub spilled_total: u64,
     /// When the oldest unread message was written, RFC 3339; null when there is none.
     pub oldest_ts: Option<String>,
-    /// Something is wrong with the inbox; absent when all is well.
+    /// A problem of the inbox; absent when there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
 }
 
-/// What `send_teams_message` answers when the message was sent.
+/// The answer of `send_teams_message` for a message that was sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SendResult {
     /// Always true; a message that was not sent is an error.
     pub sent: bool,
-    /// The chat that has it.
+    /// The chat that the message was sent to.
     pub chat_id: String,
-    /// The id that Teams gave it.
+    /// The id that Teams gave the message.
     pub message_id: String,
-    /// When Teams took it, RFC 3339.
+    /// When Teams took the message, RFC 3339.
     pub ts: String,
 }
 
@@ -146,6 +148,6 @@ pub struct SendResult {
 pub struct InboxResource {
     /// Messages that the reader has not acknowledged.
     pub unread: u64,
-    /// The newest of them, oldest first.
+    /// The newest unread messages, oldest first.
     pub messages: Vec<MessageView>,
 }

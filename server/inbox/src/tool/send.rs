@@ -1,6 +1,6 @@
-//! `send_teams_message`: checks what the model wants to send, and words what came of it.
+//! `send_teams_message`: the check of the model's arguments, and the words of the result.
 //!
-//! Nothing leaves before every argument is known to be right; the chat itself is the outbox's to judge.
+//! It must never send anything before every argument is checked; the outbox judges the chat.
 
 use std::sync::Arc;
 
@@ -15,19 +15,18 @@ use super::set::ToolSet;
 use super::texts;
 use crate::record::{NO_REPLY, WORK_CHAT, WORK_ID};
 
-/// Answers in Teams.
+/// The tool that writes in a Teams chat.
 pub const SEND_TEAMS_MESSAGE: &str = "send_teams_message";
 
-/// Largest content that Teams takes, in bytes: about 28 kB, by Microsoft's limits for Teams messages.
+/// The largest content that Teams takes, in bytes: about 28 kB, by Microsoft's limits for Teams messages.
 pub const CONTENT_BYTES_MAX: usize = 28 * 1024;
 
-/// Most messages that one answer can refer to.
+/// The most messages that one answer can refer to.
 pub(crate) const REPLY_TO_MAX: usize = 10;
 
-/// Longest chat or message id, in bytes; real ones have under 200.
+/// The longest chat or message id, in bytes; real ones have under 200.
 const ID_BYTES_MAX: usize = 1_024;
 
-/// `send_teams_message`.
 fn tool_send() -> Tool {
     tool(
         SEND_TEAMS_MESSAGE,
@@ -47,9 +46,9 @@ fn tool_send() -> Tool {
     )
 }
 
-/// Sending in Teams, over an outbox.
+/// The tool that sends in Teams, over an outbox.
 pub struct SendProvider(
-    /// Judges the chat, and sends.
+    /// The service that judges the chat and sends.
     pub Arc<dyn Outbox>,
 );
 
@@ -66,7 +65,6 @@ impl Provider for SendProvider {
     }
 }
 
-/// Reads the arguments.
 pub(crate) fn outgoing(arguments: Map<String, Value>) -> Result<OutgoingTeams, Refusal> {
     let mut arguments = Arguments::new(arguments);
     let message = content(&mut arguments)?;
@@ -81,7 +79,7 @@ pub(crate) fn outgoing(arguments: Map<String, Value>) -> Result<OutgoingTeams, R
     Ok(OutgoingTeams { reply_to, ..message })
 }
 
-/// Reads where to, and what.
+/// Reads the chat and the content from the arguments.
 pub fn content(arguments: &mut Arguments) -> Result<OutgoingTeams, Refusal> {
     let chat_id = arguments.required_text("chat_id", "the chat_id of the message that you answer")?;
     let content = arguments.required_text("content", "the text to send")?;
@@ -111,7 +109,6 @@ pub fn content(arguments: &mut Arguments) -> Result<OutgoingTeams, Refusal> {
     Ok(OutgoingTeams { chat_id, content, content_type, reply_to: Vec::new() })
 }
 
-/// Words the outcome.
 pub(crate) fn answer(chat_id: String, outcome: Result<Sent, SendError>) -> Answer {
     let error = match outcome {
         Ok(Sent { message_id, ts }) => {

@@ -1,32 +1,32 @@
-//! The sets in which tools can be offered or left out.
+//! The sets of tools that can be offered or left out.
 
 use std::fmt;
 
-/// A group of tools that the operator can leave out: every tool costs every host a part of its context.
+/// A group of tools that the operator can leave out, because every tool takes a part of the host's context.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ToolSet {
-    /// Waiting, pulling, counting.
+    /// Waiting for, pulling and counting messages.
     Inbound,
-    /// Answering in a chat: sending, editing, reacting.
+    /// Answering in a chat: sending, editing and reacting.
     Reply,
-    /// Looking at chats, and which of them are watched.
+    /// Listing chats, and choosing which of them are watched.
     Chats,
-    /// Beginning a chat with an allowed person.
+    /// Starting a chat with an allowed person.
     People,
-    /// Fetching what was attached.
+    /// Fetching attached files.
     Files,
-    /// Mail.
+    /// Reading and sending mail.
     Mail,
-    /// The bot.
+    /// Sending as the bot.
     Bot,
 }
 
 impl ToolSet {
-    /// All of them, in the order of their names' importance.
+    /// All sets, in order of importance.
     pub const ALL: [Self; 7] =
         [Self::Inbound, Self::Reply, Self::Chats, Self::People, Self::Files, Self::Mail, Self::Bot];
 
-    /// The word for it in the configuration.
+    /// The set's name in the configuration.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Inbound => "inbound",

@@ -1,7 +1,7 @@
-//! The words of the tools' descriptions, the same for every host; what is told by host is in `rules`.
+//! The tools' descriptions, the same for every host; texts for one host are in `rules`.
 //!
-//! Each stays under 2,048 characters, where the strictest host cuts, and repeats the rules that must not be
-//! missed, because most hosts show only descriptions.
+//! Each must stay under 2,048 characters, where the strictest host cuts, and repeats the important rules,
+//! because most hosts show only descriptions.
 
 pub(super) const WAIT: &str = "\
 Waits until a person writes to you in Teams or by mail, and returns the messages: {\"messages\":[...],\

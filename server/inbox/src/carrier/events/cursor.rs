@@ -1,20 +1,21 @@
-//! A place in the journal as a word that clients keep: which record was the last, and a mark to know it again.
+//! A place in the journal as a text that clients keep: the last record, and a mark that identifies it.
 //!
-//! A cursor that is not ours, or whose record is gone, is never an error; it must never skip a record silently.
+//! A cursor that this journal did not issue, or whose record was deleted, is not an error. It must never skip
+//! a record silently.
 
 use std::fmt;
 
 use crate::journal::{Journal, JournalError};
 use crate::record::Record;
 
-/// Which shape a cursor has; another one is not ours.
+/// The version of the cursor's shape; a text with another one is not a cursor.
 const VERSION: &str = "1";
 
-/// After which record to go on.
+/// The record after which a client goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Cursor {
     seq: u64,
-    /// Checksum of the record's key, so that a cursor of another journal is known for one.
+    /// Checksum of the record's key, which shows whether a cursor belongs to another journal.
     mark: u32,
 }
 
@@ -27,7 +28,7 @@ impl Cursor {
         Self { seq: record.seq, mark: crc32c::crc32c(record.key.as_bytes()) }
     }
 
-    /// After everything there is.
+    /// After the newest record.
     pub(crate) fn now(journal: &Journal) -> Result<Self, JournalError> {
         let seq = journal.last_seq();
         let newest = journal.read_after(seq.saturating_sub(1), 1)?.pop();
@@ -39,7 +40,7 @@ impl Cursor {
         self.seq
     }
 
-    /// Reads what [`Cursor::fmt`] wrote, and nothing else.
+    /// Reads a text that [`Cursor::fmt`] wrote, and no other.
     fn parse(text: &str) -> Option<Self> {
         let mut parts = text.strip_prefix(VERSION)?.strip_prefix('-')?.split('-');
         let cursor =
@@ -47,8 +48,8 @@ impl Cursor {
         (cursor.to_string() == text).then_some(cursor)
     }
 
-    /// Where a client goes on that gives this cursor, and whether what it has not seen may be gone. One that is not
-    /// known here starts with the oldest record.
+    /// The cursor at which a client with this text goes on, and whether records that it has not read may be
+    /// gone. An unknown cursor starts at the oldest record.
     pub(crate) fn resume(text: &str, journal: &Journal) -> Result<(Self, bool), JournalError> {
         let given = Self::parse(text).filter(|given| given.seq <= journal.last_seq());
         let Some(given) = given else { return Ok((Self::before_all(journal)?, true)) };
@@ -62,7 +63,7 @@ impl Cursor {
         })
     }
 
-    /// The record after it is the oldest that there is.
+    /// The place before the oldest record.
     fn before_all(journal: &Journal) -> Result<Self, JournalError> {
         Ok(journal.read_after(0, 1)?.pop().map_or(Self::START, |record| Self::before(&record)))
     }

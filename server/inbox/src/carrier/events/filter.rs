@@ -1,6 +1,6 @@
-//! What a client asks for: an event type, and which of its messages.
+//! The request of a client: an event type, and which of its messages.
 //!
-//! A filter only narrows. It must never take a display name for a sender.
+//! A filter only narrows the result. It must never use a display name to identify a sender.
 
 use serde_json::{Map, Value, json};
 
@@ -14,7 +14,7 @@ use entraclaw_mcp::{Arguments, Refusal};
 pub(crate) struct EventType(Channel);
 
 impl EventType {
-    /// All of them, as `events/list` shows them.
+    /// All event types, in the order of `events/list`.
     pub(crate) const ALL: [Self; 4] =
         [Self(Channel::Teams), Self(Channel::Email), Self(Channel::Bot), Self(Channel::Work)];
 
@@ -23,7 +23,7 @@ impl EventType {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// Its name on the wire.
+    /// The type's name in the protocol.
     pub(crate) fn name(self) -> &'static str {
         match self.0 {
             Channel::Teams => "teams.message",
@@ -50,7 +50,7 @@ impl EventType {
         }
     }
 
-    /// What `events/list` shows of it.
+    /// The type as `events/list` shows it.
     pub(crate) fn view(self) -> EventTypeView {
         let from = match self.0 {
             Channel::Email => "Only mail from this address.",
@@ -76,14 +76,14 @@ impl EventType {
     }
 }
 
-/// What a subscription is about. An empty text is no condition.
+/// The conditions of a subscription. An empty text is no condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Asked {
     pub(crate) kind: EventType,
     chat_id: String,
     from: String,
     mentions_me: bool,
-    /// Who asks: what is for another consumer is not told.
+    /// The consumer that asks; records for other consumers are left out.
     consumer: String,
 }
 
@@ -108,7 +108,7 @@ impl Asked {
         Ok(asked)
     }
 
-    /// Whether a record is one of those that were asked for.
+    /// Whether a record meets the conditions.
     pub(super) fn wants(&self, record: &Record) -> bool {
         let fact = |name: &str| record.meta.get(name).map_or("", String::as_str);
         let sender = match self.kind.0 {

@@ -1,7 +1,7 @@
 //! MCP Events: the inbox as event types that a client polls or streams with a cursor of its own.
 //!
-//! The extension is a draft, so everything of it is here and in `mcp::events`, behind one switch. It must never retire
-//! a message: whoever reads events is a reader beside the consumers.
+//! The extension is a draft, so all of it is in this module and in `mcp::events`, behind one switch. It must
+//! never retire a message, because a client of events is no consumer.
 
 mod cursor;
 mod filter;
@@ -24,32 +24,33 @@ pub const EXTENSION: &str = "io.modelcontextprotocol/events";
 
 /// The first message of a stream, and again after a gap.
 pub const METHOD_ACTIVE: &str = "notifications/events/active";
-/// One event on a stream.
+/// The method of one event on a stream.
 pub const METHOD_EVENT: &str = "notifications/events/event";
-/// A stream lives, and where it stands.
+/// The method of the message that a stream is open, with its place.
 pub const METHOD_HEARTBEAT: &str = "notifications/events/heartbeat";
-/// Something is wrong, and the stream goes on.
+/// The method of an error after which the stream goes on.
 pub const METHOD_ERROR: &str = "notifications/events/error";
-/// The stream is over.
+/// The method of a stream's last message.
 pub const METHOD_TERMINATED: &str = "notifications/events/terminated";
 
-/// No event type has this name.
+/// The error for an unknown event type.
 pub(crate) const NOT_FOUND: ErrorCode = ErrorCode(-32011);
-/// A named maximum is reached.
+/// The error for a limit that is reached.
 pub(crate) const RESOURCE_EXHAUSTED: ErrorCode = ErrorCode(-32013);
-/// A feature of the draft that this server does not have.
+/// The error for a feature of the draft that this server does not have.
 pub(crate) const UNSUPPORTED: ErrorCode = ErrorCode(-32014);
 
-/// Streams that may be open on one connection.
+/// The most streams that may be open on one connection.
 pub(crate) const STREAMS_MAX: usize = 64;
-/// Between two heartbeats of a stream, in milliseconds; the draft allows 30 s at most.
+/// The time between two heartbeats of a stream, in milliseconds; the draft allows 30 s at most.
 pub(crate) const HEARTBEAT_MS: u64 = 20_000;
-/// Reads that may fail one after another, a heartbeat apart, before a stream is over.
+/// The number of reads, a heartbeat apart, that may fail in a row before a stream ends.
 pub(crate) const FAILURES_MAX: u32 = 10;
-/// When to poll again, in milliseconds: about as often as Teams is asked.
+/// When to poll again, in milliseconds: about as often as Teams is polled.
 pub(crate) const NEXT_POLL_MS: u64 = 5_000;
 
-/// Adds the extension to a server's capabilities, in the draft's own place and in that of its implementations.
+/// Adds the extension to a server's capabilities, both where the draft puts it and where its implementations
+/// put it.
 pub(crate) fn declare(capabilities: &mut Value) {
     capabilities["events"] = json!({"listChanged": false});
     capabilities["extensions"][EXTENSION] = json!({});

@@ -1,6 +1,6 @@
-//! The journal from a cursor on, as events, a bounded piece at a time.
+//! The journal from a cursor on, as events, in pieces of limited size.
 //!
-//! It must never leave out a record without saying so, nor stay in one place when there is something to read.
+//! It must never leave out a record without saying so, nor stay in one place while there are more records.
 
 use jiff::Timestamp;
 
@@ -14,35 +14,35 @@ use crate::tool::MessageView;
 /// Records read from the journal at a time.
 const READ_RECORDS: usize = 32;
 
-/// Most of each in one piece.
+/// The limits of one piece.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
     pub(crate) events: usize,
-    /// Texts of the messages together, in bytes; one message always fits.
+    /// Bytes of the messages' texts together; one message always fits.
     pub(crate) text_bytes: usize,
-    /// Records looked at, wanted or not.
+    /// Records that are read, wanted or not.
     pub(crate) records: usize,
 }
 
-/// One answer to a poll.
+/// The limits of one answer to a poll.
 pub(crate) const POLL: Bounds = Bounds { events: 100, text_bytes: 256 * 1024, records: 4_096 };
-/// What a stream sends before others have their turn.
+/// The limits of what a stream sends before other streams have their turn.
 pub(crate) const PAGE: Bounds = Bounds { events: 32, text_bytes: 64 * 1024, records: 1_024 };
 
 /// A piece of the journal.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Replay {
-    /// Oldest first, each with the cursor after it.
+    /// The events, oldest first, each with the cursor after it.
     pub(crate) events: Vec<EventOccurrence>,
-    /// After everything that was looked at.
+    /// The place after the last record that was read.
     pub(crate) cursor: Cursor,
-    /// Something between was left out: it is gone, or too old.
+    /// Whether records were left out, because they are deleted or too old.
     pub(crate) truncated: bool,
-    /// There is more to look at.
+    /// Whether there are more records.
     pub(crate) has_more: bool,
 }
 
-/// Reads on after `from`. What the journal took before `oldest` is left out.
+/// Reads the journal after `from`. Records that the journal took before `oldest` are left out.
 pub(crate) fn replay(
     journal: &Journal,
     from: Cursor,
@@ -78,7 +78,7 @@ pub(crate) fn replay(
     }
 }
 
-/// Age counts from when the journal took a message, so that what comes in late is news to a stream all the same.
+/// The age of a record counts from when the journal took it, so that a late message is new to a stream too.
 fn is_too_old(record: &Record, oldest: Option<Timestamp>) -> bool {
     let taken = record.received_at.parse::<Timestamp>().ok();
     oldest.zip(taken).is_some_and(|(oldest, taken)| taken < oldest)

@@ -25,9 +25,9 @@ pub struct EventList {
 pub struct EventTypeView {
     /// Its name.
     pub name: String,
-    /// What it tells.
+    /// What the event reports.
     pub description: String,
-    /// How it can be had: some of `poll`, `push`, `webhook`.
+    /// How clients can get it: some of `poll`, `push`, `webhook`.
     pub delivery: Vec<String>,
     /// JSON Schema of the arguments.
     pub input_schema: Value,
@@ -41,16 +41,16 @@ pub struct EventTypeView {
 pub struct EventPoll {
     /// The event type.
     pub name: String,
-    /// Its arguments.
+    /// The type's arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Map<String, Value>>,
-    /// Where to go on; null or absent: from now.
+    /// The cursor to go on from; null or absent: from now.
     #[serde(default)]
     pub cursor: Option<String>,
-    /// Nothing older than this is replayed, in milliseconds.
+    /// The greatest age of a replayed event, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_age_ms: Option<u64>,
-    /// At most so many events, from 1.
+    /// The most events to return, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_events: Option<u64>,
 }
@@ -61,13 +61,13 @@ pub struct EventPoll {
 pub struct EventStream {
     /// The event type.
     pub name: String,
-    /// Its arguments.
+    /// The type's arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Map<String, Value>>,
-    /// Where to go on; null or absent: from now.
+    /// The cursor to go on from; null or absent: from now.
     #[serde(default)]
     pub cursor: Option<String>,
-    /// Nothing older than this is replayed, in milliseconds.
+    /// The greatest age of a replayed event, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_age_ms: Option<u64>,
 }
@@ -76,13 +76,13 @@ pub struct EventStream {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EventPolled {
-    /// Oldest first.
+    /// The events, oldest first.
     pub events: Vec<EventOccurrence>,
-    /// Where to go on.
+    /// The cursor to go on from.
     pub cursor: String,
-    /// Events before these may be missing.
+    /// Whether events before these may be missing.
     pub truncated: bool,
-    /// There is more: poll again at once.
+    /// Whether there are more events; if so, poll again at once.
     pub has_more: bool,
     /// When to poll again, in milliseconds.
     pub next_poll_ms: u64,
@@ -92,7 +92,7 @@ pub struct EventPolled {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EventOccurrence {
-    /// The same for the same event, however often it comes.
+    /// The event's id, which stays the same when the event is sent again.
     pub event_id: String,
     /// The event type.
     pub name: String,
@@ -100,7 +100,7 @@ pub struct EventOccurrence {
     pub timestamp: String,
     /// The message.
     pub data: MessageView,
-    /// The place after this event; on a stream only.
+    /// The cursor after this event; on a stream only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cursor: Option<String>,
 }
@@ -109,9 +109,9 @@ pub struct EventOccurrence {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EventActive {
-    /// Where the stream goes on.
+    /// The cursor from which the stream goes on.
     pub cursor: String,
-    /// Events before that may be missing.
+    /// Whether events before that may be missing.
     pub truncated: bool,
 }
 
@@ -119,7 +119,7 @@ pub struct EventActive {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EventHeartbeat {
-    /// Where the stream is.
+    /// The stream's current cursor.
     pub cursor: String,
 }
 
@@ -127,7 +127,7 @@ pub struct EventHeartbeat {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EventFailed {
-    /// What is wrong.
+    /// The error.
     pub error: EventError,
 }
 
@@ -135,8 +135,8 @@ pub struct EventFailed {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EventError {
-    /// As in an error answer.
+    /// The code, as in an error answer.
     pub code: i32,
-    /// What is wrong and how to put it right.
+    /// The problem and its fix.
     pub message: String,
 }
