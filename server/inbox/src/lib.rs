@@ -1,8 +1,8 @@
-//! The inbox: records of what people wrote, who may write, who has seen what, and every way in which a record reaches
-//! the model of a host.
+//! The inbox: records of messages, the senders who may write, what each consumer has been shown, and every
+//! way in which a record reaches a host's model.
 //!
-//! It must never open a socket, start a process or read a clock: sources, adapters and the connection's two pipes are
-//! given.
+//! It must never open a socket, start a process or read a clock: the caller passes in sources, adapters and
+//! the connection's two pipes.
 
 pub mod carrier;
 pub mod gate;

@@ -1,7 +1,7 @@
-//! Who is at the other end of a connection and what reaches them, for `entraclaw status`.
+//! The hosts of a connection and the carriers that reach them, for `entraclaw status`.
 //!
-//! It must never decide anything: delivery does not look here. Names come from the host and are cleaned before they
-//! are shown.
+//! It must never decide anything, and delivery never reads it. Hosts choose their names, so they are cleaned
+//! before they are shown.
 
 use std::collections::BTreeSet;
 
@@ -10,40 +10,40 @@ use jiff::Timestamp;
 use crate::watched::Watched;
 use entraclaw_sanitize::clean_name;
 
-/// Hosts named on one connection; a pipe of the modern era may carry several.
+/// The most hosts named on one connection; a pipe of the modern era may carry several.
 const HOSTS_MAX: usize = 4;
 
-/// A host by its own word.
+/// A host, as it names itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HostSeen {
-    /// Its name, cleaned.
+    /// The host's name, cleaned.
     pub name: String,
-    /// Its version, cleaned; empty when it gives none.
+    /// The host's version, cleaned; empty when it gives none.
     pub version: String,
 }
 
-/// What is known of a connection.
+/// The state of a connection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PresenceState {
-    /// The hosts that spoke.
+    /// The hosts that sent a message.
     pub hosts: BTreeSet<HostSeen>,
-    /// The consumers that they read as.
+    /// The consumers that the hosts read as.
     pub consumers: BTreeSet<String>,
-    /// How messages reach them: what they have used, and what is sent to them unasked.
+    /// How messages reach the hosts: carriers that they have used, and carriers that send unasked.
     pub carriers: BTreeSet<&'static str>,
     /// Waiting calls that are open, tasks included.
     pub waiting_calls: usize,
-    /// From when on the host's own wake-up may be used again, while it has brought as much as an hour may have.
+    /// When the host's own wake-up may be used again, if this hour's wake-ups are used up.
     pub wake_ups_from: Option<Timestamp>,
     /// Lines read so far.
     pub lines_total: u64,
 }
 
-/// A handle to what is known.
+/// A handle to a connection's state.
 pub type Presence = Watched<PresenceState>;
 
 impl Presence {
-    /// A host said who it is.
+    /// Notes a host's name and version.
     pub(crate) fn met(&self, name: &str, version: &str) {
         let host = HostSeen { name: clean_name(name), version: clean_name(version) };
         self.update(|state| {
@@ -53,7 +53,7 @@ impl Presence {
         });
     }
 
-    /// How the host's own wake-up is doing, by its name among the carriers, in place of what was told before.
+    /// Replaces the state of the host's own wake-up among the carriers.
     pub(crate) fn wake_up(&self, before: Option<&'static str>, now: &'static str) {
         self.update(|state| {
             if let Some(before) = before {
@@ -63,12 +63,12 @@ impl Presence {
         });
     }
 
-    /// From when on the wake-up may be used again, or that it may now.
+    /// Sets when the wake-up may be used again; `None` means now.
     pub(crate) fn wake_ups_from(&self, from: Option<Timestamp>) {
         self.update(|state| state.wake_ups_from = from);
     }
 
-    /// The model took messages by this way.
+    /// Notes that the model took messages with this carrier.
     pub(crate) fn used(&self, carrier: &'static str) {
         self.update(|state| {
             state.carriers.insert(carrier);

@@ -1,12 +1,12 @@
-//! What a message from a person is, from the journal to every carrier. One shape for Teams, mail and bots.
+//! A message from a person, in one shape for Teams, mail and bots, from the journal to every carrier.
 //!
-//! Nothing here may hold raw text: whoever builds a [`Draft`] has passed every text through `sanitize`.
+//! It must never hold raw text: the code that makes a [`Draft`] passes every text through `sanitize` first.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Where a message came from.
+/// The channel that a message came from.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]
@@ -18,7 +18,8 @@ pub enum Channel {
     Email,
     /// The Bot Framework endpoint.
     Bot,
-    /// Work that a model asked for and that outlived the call: what came of it. No person speaks, and there is no reply.
+    /// The result of work that a model asked for and that outlived the call. No person wrote it, and it can't
+    /// be answered.
     Work,
 }
 
@@ -26,7 +27,8 @@ impl Channel {
     /// All channels, in the order of [`Channel::index`].
     pub const ALL: [Self; 4] = [Self::Teams, Self::Email, Self::Bot, Self::Work];
 
-    /// Its place in [`Channel::ALL`]; on disk in the journal's indexes, so it never changes.
+    /// The channel's place in [`Channel::ALL`]. It is stored in the journal's indexes, so it must never
+    /// change.
     pub const fn index(self) -> usize {
         match self {
             Self::Teams => 0,
@@ -36,7 +38,7 @@ impl Channel {
         }
     }
 
-    /// The word used on the wire and on disk.
+    /// The channel's name in messages and on disk.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Teams => "teams",
@@ -47,31 +49,31 @@ impl Channel {
     }
 }
 
-/// The name in `meta` of the consumer that a record is for; one without it is for all.
+/// The name in `meta` of the consumer that a record is for; a record without it is for all consumers.
 pub const CONSUMER_KEY: &str = "for";
 
-/// The conversation of all results of work.
+/// The conversation id of all results of work.
 pub const WORK_CHAT: &str = "work";
-/// How the id of a result of work begins.
+/// The prefix of the id of a result of work.
 pub const WORK_ID: &str = "work-";
-/// Why nothing is sent in answer to one, and what helps.
+/// Why an answer to a result of work is not sent, and what helps.
 pub const NO_REPLY: &str = "this is the result of work that you asked for, not a person's message; nothing was sent; write to a person by the chat_id or the id of their own message";
 
-/// A message that has passed gate and sanitiser and waits for its place in the journal.
+/// A message that has passed the gate and the sanitiser and is to be added to the journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Draft {
-    /// What makes it the same message when it is seen again, unique over all channels
-    /// (`teams/<chat id>/<message id>[/<edit stamp>]`).
+    /// The key that identifies the message when it is read again, unique over all channels (`teams/<chat
+    /// id>/<message id>[/<edit stamp>]`).
     pub key: String,
     /// The id that the source gave it (Graph message id, `internetMessageId`, activity id).
     pub id: String,
-    /// Its source.
+    /// The channel.
     pub channel: Channel,
     /// The conversation; for mail the word `email`.
     pub chat_id: String,
-    /// Sanitised name to show. Never an identity: that is `sender_id` and `sender_tenant_id` in `meta`.
+    /// The sanitised display name. Never an identity: that is `sender_id` and `sender_tenant_id` in `meta`.
     pub from: String,
-    /// When the source says it was written, RFC 3339.
+    /// When the message was written by the source's account, RFC 3339.
     pub ts: String,
     /// The text as every carrier shows it.
     pub content_text_sanitized: String,
@@ -84,7 +86,7 @@ pub struct Draft {
 }
 
 impl Draft {
-    /// Bytes of all its texts together.
+    /// The size of all its texts together, in bytes.
     pub fn text_bytes(&self) -> usize {
         let edit_of = self.edit_of.as_ref().map_or(0, String::len);
         let meta: usize = self.meta.iter().map(|(name, value)| name.len() + value.len()).sum();
@@ -98,25 +100,25 @@ impl Draft {
 pub struct Record {
     /// Version of this shape; 1.
     pub v: u32,
-    /// Place in the journal, from 1; see [`Record::after`].
+    /// The place in the journal, from 1; see [`Record::after`].
     pub seq: u64,
-    /// The place before this one, where no file ever had the places between: their messages were shown from memory or
-    /// dropped while the disk took no writes, or they are known to be lost.
+    /// The place before this one, if no file ever held the places between. Their messages were shown from
+    /// memory or dropped while the disk took no writes, or they are known to be lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<u64>,
     /// Dedup key; see [`Draft::key`].
     pub key: String,
     /// The source's id.
     pub id: String,
-    /// When the journal took it, RFC 3339, UTC.
+    /// When the journal took the message, RFC 3339, UTC.
     pub received_at: String,
-    /// Its source.
+    /// The channel.
     pub channel: Channel,
     /// The conversation.
     pub chat_id: String,
-    /// Sanitised name to show.
+    /// The sanitised display name.
     pub from: String,
-    /// When it was written, RFC 3339.
+    /// When the message was written, RFC 3339.
     pub ts: String,
     /// The text as every carrier shows it.
     pub content_text_sanitized: String,
@@ -128,25 +130,28 @@ pub struct Record {
     /// Whether the person took the message back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub deleted: bool,
-    /// It may be a message that the journal's files had and lost: somebody may have been shown it before.
+    /// Whether this may be a message that the journal's files had and lost, so that a model may have been
+    /// shown it before.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub restored: bool,
-    /// Kept for the seed's readers; who consumed what is in the consumers' own files, so it stays empty.
+    /// Kept for the seed's readers. It stays empty, because the consumers' own files hold which messages they
+    /// consumed.
     pub consumed_by: Vec<String>,
 }
 
 impl Record {
-    /// What kind of conversation it is in, such as `group`, where more people are in it than two.
+    /// The kind of a conversation with more than two people, such as `group`; `None` for a 1:1 chat.
     pub fn group_kind(&self) -> Option<String> {
         group_kind(&self.meta)
     }
 
-    /// Whether it is for this consumer: a person's message is for all, the result of work for the one that asked.
+    /// Whether the record is for this consumer: a person's message is for all, a result of work for the one
+    /// that asked.
     pub fn is_for(&self, consumer: &str) -> bool {
         self.channel != Channel::Work || self.meta.get(CONSUMER_KEY).is_none_or(|one| one == consumer)
     }
 
-    /// Gives a draft its place and time.
+    /// Makes a record of a draft, with its place and time.
     pub fn from_draft(draft: Draft, seq: u64, received_at: String) -> Self {
         let Draft { key, id, channel, chat_id, from, ts, content_text_sanitized, meta, edit_of, deleted } =
             draft;

@@ -1,8 +1,8 @@
-//! What the leader tidies up at its start and every hour: old days of the journal, the audit log, fetched files and
-//! logs that were put aside.
+//! The leader's cleanup at its start and every hour: old days of the journal, the audit log, fetched files
+//! and logs that were put aside.
 //!
-//! It must never touch a file whose name does not begin with a day; nor one of today, but fetched files, which whoever
-//! fetches another makes room for. The journal's own rules are the journal's.
+//! It must never delete a file whose name does not begin with a day, nor one of today, except fetched files
+//! when a new one needs room. The journal decides by its own rules.
 
 use std::convert::Infallible;
 use std::future::pending;
@@ -23,39 +23,39 @@ use crate::watched::Watched;
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::storage::Storage;
 
-/// The folder of files that people sent and the agent fetched. Their names begin with the UTC day on which they were
-/// fetched, as in `2026-11-21-report.pdf`.
+/// The folder of files that people sent and the agent fetched. Their names begin with the UTC day on which
+/// they were fetched, as in `2026-11-21-report.pdf`.
 pub const ATTACHMENTS: &str = "attachments";
-/// Fetched files kept at a time, however small they are.
+/// The most fetched files that are kept, however small they are.
 pub const ATTACHMENT_FILES_MAX: usize = 2_000;
 /// The folder of the audit log.
 const INTERACTIONS: &str = "interactions";
-/// The folder of log files; one that was put aside begins with a day.
+/// The folder of log files. The name of a log that was put aside begins with a day.
 const LOGS: &str = "log";
 
-/// Between two rounds.
+/// The time between two rounds.
 const ROUND_EVERY: Duration = Duration::from_secs(3_600);
-/// The first round waits until the first poll is through.
+/// The time before the first round, so that the first poll ends before it.
 const FIRST_AFTER: Duration = Duration::from_secs(30);
-/// Letters of a day.
+/// Length of a day in a file name, in bytes.
 const DAY_BYTES: usize = 10;
 
-/// How long things are kept, and how much of them.
+/// How long files are kept, and how much of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Retention {
-    /// Messages. What an active consumer has not seen stays whatever the limits say.
+    /// Messages. A message that an active consumer was not shown stays, whatever the limits say.
     pub journal: Limits,
     /// The audit log.
     pub interactions: Limits,
     /// Files that people sent and the agent fetched.
     pub attachments: Limits,
-    /// Days that log files put aside are kept; `None` is for ever.
+    /// Days that logs put aside are kept; `None` is without end.
     pub log_days: Option<u32>,
-    /// A consumer that was not seen for so many days holds nothing back.
+    /// After so many days without use, a consumer holds no messages back.
     pub consumer_idle_days: u32,
 }
 
-/// Limits of one kind of thing; `None` is none.
+/// Limits of one kind of file; `None` is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Days kept before today.
@@ -71,13 +71,14 @@ impl Limits {
     }
 }
 
-/// Deletes what the journal's limits let go of one more kind of thing: how many files went, and their bytes.
+/// Deletes files of one more kind by the journal's limits. Returns how many files it deleted, and their
+/// bytes.
 pub type Pruning = Box<dyn Fn(&Limits, Timestamp) -> io::Result<(u64, u64)> + Send + Sync>;
 
-/// What the last round did.
+/// The result of the last round.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Round {
-    /// When, RFC 3339.
+    /// The time of the round, RFC 3339.
     pub at: String,
     /// Records of the journal that were deleted.
     pub journal_records: u64,
@@ -85,18 +86,18 @@ pub struct Round {
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Consumers that were not seen for so long that they hold nothing back.
+    /// Consumers that were unused for so long that they hold no messages back.
     pub idle_consumers: Vec<String>,
     /// Active consumers without which more of the journal would have been deleted.
     pub held_back_by: Vec<String>,
-    /// The calendar jumped lately, so the journal was left alone.
+    /// Whether the journal was left alone because the calendar jumped lately.
     pub waits_for_calendar: bool,
-    /// What could not be done.
+    /// The work that could not be done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// The last round, when there was one.
+/// The result of the last round, if there was one.
 pub type LastRound = Watched<Option<Round>>;
 
 /// Everything a round needs.
@@ -105,22 +106,22 @@ pub struct Upkeep {
     pub journal: Journal,
     /// The home folder.
     pub storage: Arc<dyn Storage>,
-    /// Which day it is.
+    /// The clock, for the current day.
     pub clock: Arc<dyn Clock>,
     /// The limits.
     pub limits: Retention,
-    /// What is deleted by the limits of messages beside them.
+    /// Deletes other files by the limits of messages.
     pub others: Vec<Pruning>,
-    /// Where the last round is told.
+    /// Where the result of the last round is published.
     pub last: LastRound,
 }
 
 impl Upkeep {
-    /// Tidies up for ever, while this process leads.
+    /// Runs the rounds while this process leads. It never returns.
     pub async fn run(self, mut leading: watch::Receiver<bool>) -> Infallible {
         let mut follows = leading.clone();
         loop {
-            // If the sender is gone, so is the session.
+            // The sender is dropped when the session ends.
             if leading.wait_for(|leading| *leading).await.is_err() {
                 return pending().await;
             }
@@ -144,7 +145,7 @@ impl Upkeep {
         }
     }
 
-    /// One round. Each kind fails alone.
+    /// Runs one round. If one kind of file fails, the others are still handled.
     pub fn round(&self) -> Round {
         let now = self.clock.now();
         let today = now.to_zoned(TimeZone::UTC).date();
@@ -192,11 +193,11 @@ impl Upkeep {
     }
 }
 
-/// Deletes fetched files, oldest days first and in the order of their names, until they are within the limit with the
-/// one that was kept last, which stays. Returns how many went.
+/// Deletes fetched files, oldest days first and in the order of their names, until they are within the limit
+/// together with the file `kept`, which stays. Returns how many were deleted.
 ///
 /// # Errors
-/// One that could not be deleted.
+/// A file could not be deleted.
 pub fn make_room(storage: &dyn Storage, kept: &str, bytes_max: Option<u64>) -> io::Result<usize> {
     let files = dated(storage, ATTACHMENTS)?;
     let mut left: u64 = files.iter().map(|(_, _, bytes)| bytes).sum();
@@ -219,7 +220,7 @@ fn dated(storage: &dyn Storage, folder: &str) -> io::Result<Vec<(Date, String, u
     for name in storage.list(folder)? {
         let Some(day) = name.get(..DAY_BYTES).and_then(|day| day.parse::<Date>().ok()) else { continue };
         let path = format!("{folder}/{name}");
-        // A folder or a link is not ours.
+        // Folders and links are not this program's files.
         if let Ok(Some(bytes)) = storage.len(&path) {
             files.push((day, path, bytes));
         }
@@ -227,7 +228,8 @@ fn dated(storage: &dyn Storage, folder: &str) -> io::Result<Vec<(Date, String, u
     Ok(files)
 }
 
-/// Deletes files of a folder by the day that their names begin with, oldest first. Returns how many, and their bytes.
+/// Deletes a folder's files by the day that their names begin with, oldest first. Returns how many, and their
+/// bytes.
 fn delete_days(storage: &dyn Storage, folder: &str, limits: Limits, today: Date) -> io::Result<(u64, u64)> {
     let oldest = limits.days.and_then(|days| today.checked_sub(i64::from(days).days()).ok());
     let files = dated(storage, folder)?;
@@ -275,7 +277,7 @@ mod tests {
         for n in 0..older {
             storage.set_bytes(&format!("{ATTACHMENTS}/2026-11-21-{n:05}-1-a.pdf"), &vec![0; bytes]);
         }
-        // The order of names is not that of fetching.
+        // Names do not sort in the order of fetching.
         let kept = format!("{ATTACHMENTS}/2026-11-21-00000-2-a.pdf");
         storage.set_bytes(&kept, &vec![0; new]);
         let gone = make_room(&storage, &kept, Some(u64::from(mb) * 1_000_000)).unwrap();

@@ -1,18 +1,19 @@
-//! A state that one part tells and others look at or wait for.
+//! A state that one part of the program changes and other parts read or wait for. It must never report a
+//! change that changes nothing.
 
 use tokio::sync::watch;
 
-/// A handle to a state; a cheap clone.
+/// A handle to a state; cloning is cheap.
 #[derive(Debug, Clone, Default)]
 pub struct Watched<T>(watch::Sender<T>);
 
 impl<T: Clone + PartialEq> Watched<T> {
-    /// The state now.
+    /// The current state.
     pub fn get(&self) -> T {
         self.0.borrow().clone()
     }
 
-    /// Changes the state. A change that changes nothing is not told.
+    /// Changes the state. Watchers are told only if the value is different.
     pub fn update(&self, change: impl FnOnce(&mut T)) {
         self.0.send_if_modified(|state| {
             let before = state.clone();
@@ -21,7 +22,7 @@ impl<T: Clone + PartialEq> Watched<T> {
         });
     }
 
-    /// Tells of changes.
+    /// Returns a receiver of changes.
     pub fn watch(&self) -> watch::Receiver<T> {
         self.0.subscribe()
     }

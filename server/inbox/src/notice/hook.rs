@@ -1,5 +1,5 @@
-//! `entraclaw hook HOST EVENT`: what a host's hook is answered. Silent when nobody wrote.
-//! It must never fail in a way that holds the host up, nor keep a model at work for ever.
+//! `entraclaw hook HOST EVENT`: the answer to a host's hook, which is empty when there are no messages. It
+//! must never fail in a way that holds up the host, nor keep a model working without end.
 
 use serde_json::{Value, json};
 
@@ -10,34 +10,34 @@ use super::{NoticeParts, host_version, take, trouble, unreadable};
 use crate::journal::{ConsumerName, Look, Purpose};
 use crate::wake_up::ToldTexts;
 
-/// Turns in a row that messages may add to one that would have ended. Copilot CLI allows 8 by itself.
+/// How many turns in a row messages may add after a turn that would have ended. Copilot CLI itself allows 8.
 pub const BLOCKS_IN_A_ROW_MAX: u32 = 5;
 
-/// What a host asks.
+/// The call of a hook.
 #[derive(Debug, Clone, Copy)]
 pub struct HookAsk<'a> {
     /// The host's family.
     pub host: &'a str,
     /// The event, as the host names it.
     pub event: &'a str,
-    /// What the host wrote to the hook's stdin: one JSON object. Anything else counts as empty.
+    /// The text that the host wrote to the hook's stdin: one JSON object. Any other text counts as empty.
     pub stdin: &'a str,
-    /// Whose messages; the family's when left out.
+    /// The consumer whose messages are told; the family's when left out.
     pub consumer: Option<&'a ConsumerName>,
-    /// The id of the host's process, where it is known.
+    /// The id of the host's process, if it is known.
     pub process: Option<&'a str>,
 }
 
-/// What it gets.
+/// The output of a hook.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Hooked {
-    /// For stdout; empty when there is nothing to say.
+    /// The text for stdout; empty when there is nothing to tell.
     pub answer: String,
-    /// For stderr, where only a person looks.
+    /// The text for stderr, which only a person reads.
     pub trouble: Option<String>,
 }
 
-/// Answers a hook. What is shown is noted before this returns.
+/// Answers a hook. The messages in the answer are noted as shown before this returns.
 pub fn hook(parts: &NoticeParts, ask: HookAsk<'_>) -> Hooked {
     match answer(parts, ask) {
         Ok(answer) => Hooked { answer: answer.unwrap_or_default(), trouble: None },
@@ -52,7 +52,7 @@ fn answer(parts: &NoticeParts, ask: HookAsk<'_>) -> Result<Option<String>, Strin
         None => ConsumerName::new(row.family).map_err(|error| error.to_string())?,
     };
     let stdin: Value = serde_json::from_str(ask.stdin).unwrap_or_default();
-    // A subagent ends with its own task; what it was told would end with it.
+    // A subagent ends with its task, and the messages that it was told would be lost to the session.
     if ["agent_id", "agentId"].iter().any(|name| stdin.get(name).is_some_and(|id| !id.is_null())) {
         return Ok(None);
     }
@@ -61,7 +61,8 @@ fn answer(parts: &NoticeParts, ask: HookAsk<'_>) -> Result<Option<String>, Strin
     {
         take_receipt(parts, &consumer, process, &stdin)?;
     }
-    // Noted although nobody wrote: what the session is told later it must not be told by its next start.
+    // The start is noted even without messages: messages that the session is told later must not be told
+    // again at its next start.
     let tells_all = row.moment == Moment::SessionStart
         && !HookedSession::of(parts, &consumer, &stdin)?.begins_again(&stdin)?;
     let purpose = if tells_all { Purpose::TellUnread } else { Purpose::TellNew };
@@ -80,7 +81,8 @@ fn answer(parts: &NoticeParts, ask: HookAsk<'_>) -> Result<Option<String>, Strin
     if let Some(since) = row.since {
         match host_version::lowest(&*parts.storage, consumer.as_str()) {
             Some(version) if version >= since => {}
-            // The host runs this before its server. A number needs no mark, should it be dropped.
+            // The host runs this hook before its server. Only a number is told, so nothing is lost if the
+            // host drops it.
             None if row.moment == Moment::SessionStart => {
                 let text = format!(
                     "Entraclaw: unread messages from people outside this conversation: {unread}. Call inbox_pull."
@@ -114,7 +116,7 @@ fn answer(parts: &NoticeParts, ask: HookAsk<'_>) -> Result<Option<String>, Strin
     Ok(Some(shape(form, row.event, &text) + "\n"))
 }
 
-/// Where the prompt is the very text that this session was just told, the model has these messages.
+/// Notes messages as shown when the prompt is the text with which this session was just told of them.
 fn take_receipt(
     parts: &NoticeParts,
     consumer: &ConsumerName,

@@ -1,7 +1,8 @@
-//! What is remembered of a host's session between two of its hooks: how often the end of its turn was held up in a row,
-//! and whether it has begun before.
+//! The state of a host's session between two of its hooks: how often the end of its turn was held up in a
+//! row, and whether it has begun before.
 //!
-//! A file a session, so that two sessions which run their hooks at the same moment never count for each other.
+//! Each session has its own file, so that two sessions which run their hooks at the same moment must never
+//! count for each other.
 
 use std::io;
 
@@ -17,31 +18,32 @@ use entraclaw_seams::storage::read_whole;
 
 const FOLDER: &str = "hooks";
 const FILE_BYTES_MAX: u64 = 4_096;
-/// Sessions of one consumer that are remembered; the one whose hook ran longest ago is forgotten.
+/// The most sessions of one consumer that are remembered; the session whose hook ran longest ago is
+/// forgotten.
 const SESSIONS_MAX: usize = 64;
-/// Living servers that are remembered of the start of a session that tells no id.
+/// The most running servers that are remembered for the start of a session without an id.
 const SERVERS_MAX: usize = 16;
-/// Bytes of the hash of a session's id that name its file.
+/// How many bytes of the hash of a session's id name its file.
 const NAME_BYTES: usize = 12;
 
-/// Starts after which the model does not know any more what it was told.
+/// Kinds of start after which the model has lost what it was told.
 const EMPTYING_SOURCES: [&str; 2] = ["clear", "compact"];
 
-/// What is known of a session.
+/// The stored state of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 struct Row {
-    /// Ends of a turn in a row that were held up.
+    /// How many ends of a turn in a row were held up.
     blocks: u32,
-    /// Its start was answered.
+    /// Whether the session's start was answered.
     has_begun: bool,
-    /// The servers that lived then; only where the host tells no id of its session.
+    /// The servers that ran at that start; only for a host that gives no session id.
     servers: Vec<String>,
     /// When this was written.
     at: Option<Timestamp>,
 }
 
-/// A session of a host, by what its hook was told.
+/// A host's session, as the hook's input identifies it.
 pub(super) struct HookedSession<'a> {
     parts: &'a NoticeParts,
     consumer: &'a ConsumerName,
@@ -53,7 +55,7 @@ pub(super) struct HookedSession<'a> {
 }
 
 impl<'a> HookedSession<'a> {
-    /// Reads what is known. A row that can't be read counts as none.
+    /// Reads the stored state. A state that can't be read counts as missing.
     pub(super) fn of(
         parts: &'a NoticeParts,
         consumer: &'a ConsumerName,
@@ -71,7 +73,7 @@ impl<'a> HookedSession<'a> {
         Ok(Self { parts, consumer, folder, path, has_id: id.is_some(), row, is_new })
     }
 
-    /// Whether the end of the turn may be held up once more, and notes that it is.
+    /// Returns whether the end of the turn may be held up once more, and notes that it is.
     pub(super) fn may_hold(mut self, stdin: &Value, in_a_row_max: u32) -> Result<bool, String> {
         let is_held_already = stdin.get("stop_hook_active").and_then(Value::as_bool) == Some(true);
         let blocks = if is_held_already { self.row.blocks } else { 0 };
@@ -83,10 +85,11 @@ impl<'a> HookedSession<'a> {
         Ok(true)
     }
 
-    /// Whether the start that is told now is one of a session that has begun before and still knows what it was told;
-    /// notes that it has begun. Some hosts run the hook of the start with every prompt.
+    /// Returns whether this start belongs to a session that has begun before and still knows what it was
+    /// told, and notes that it has begun. Some hosts run the hook of the start with every prompt.
     ///
-    /// Where the host tells no id, it has begun when every server that lives for the consumer lived at the start before.
+    /// For a host that gives no session id, the session has begun before if every running server of the
+    /// consumer also ran at the earlier start.
     pub(super) fn begins_again(mut self, stdin: &Value) -> Result<bool, String> {
         let source = stdin.get("source").and_then(Value::as_str).unwrap_or_default();
         let servers = if self.has_id { Vec::new() } else { self.living_servers() };
@@ -119,7 +122,7 @@ impl<'a> HookedSession<'a> {
         storage.replace_derived(&self.path, &bytes).map_err(failed)
     }
 
-    /// Forgets the sessions whose hooks ran longest ago, so that one more has room.
+    /// Forgets the sessions whose hooks ran longest ago, to make room for one more.
     fn make_room(&self) -> io::Result<()> {
         let storage = &self.parts.storage;
         let names = storage.list(&self.folder)?;

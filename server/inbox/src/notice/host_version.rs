@@ -1,15 +1,15 @@
-//! Which version of a host is at the other end of a living session.
-//! It must never guess: what is not told, or told differently by two sessions, counts as the oldest.
+//! The version of the host that a running session is connected to. It must never guess: a version that is
+//! missing, or that two sessions give differently, counts as the oldest.
 
 use crate::sessions::sessions;
 use entraclaw_mcp::hosts::{HOSTS, consumer_of, numbers};
 use entraclaw_seams::storage::Storage;
 
-/// A version that Copilot CLI 1.0.83 told of itself; its name had just changed.
+/// The version that Copilot CLI 1.0.83 gave, when its name had just changed.
 const UNTOLD: [u64; 3] = [0, 0, 0];
 const COPILOT_RENAMED: [u64; 3] = [1, 0, 83];
 
-/// The lowest version that the living sessions of a consumer tell; `None` when none does.
+/// The lowest version that the hosts of a consumer's running sessions give; `None` when there is none.
 pub(super) fn lowest(storage: &dyn Storage, consumer: &str) -> Option<[u64; 3]> {
     let sessions = sessions(storage);
     let living = sessions.iter().filter(|session| session.alive);
@@ -17,7 +17,8 @@ pub(super) fn lowest(storage: &dyn Storage, consumer: &str) -> Option<[u64; 3]> 
     ours.flat_map(|session| &session.file.hosts).map(|host| version(&host.name, &host.version)).min()
 }
 
-/// The version that the last session of a family has told, whether or not it lives; `None` when none is remembered.
+/// The version that a family's last session gave, whether or not it still runs; `None` when none is
+/// remembered.
 pub fn last_told(storage: &dyn Storage, family: &str) -> Option<[u64; 3]> {
     let sessions = sessions(storage);
     let told = sessions
@@ -27,7 +28,7 @@ pub fn last_told(storage: &dyn Storage, family: &str) -> Option<[u64; 3]> {
     of_family.max_by_key(|(at, _)| at.as_str()).map(|(_, host)| version(&host.name, &host.version))
 }
 
-/// The family of a host by the name that it gives, or a word of its own, and the version that it tells.
+/// The family of a host by its name, or a consumer name for an unknown host, and its version.
 pub fn who_is(name: &str, told: &str) -> (String, [u64; 3]) {
     (consumer_of(HOSTS, Some(name)), version(name, told))
 }

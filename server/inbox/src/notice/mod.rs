@@ -1,8 +1,10 @@
-//! What a command tells a model from outside its session: `entraclaw wait` in a background shell, and hooks.
+//! The notices that a command gives a model from outside its session: `entraclaw wait` in a background shell,
+//! and hooks.
 //!
-//! A command can't know whether its output was read, so it only shows: whatever it prints stays unread, and comes again,
-//! marked, until the consumer answers it or takes it with a tool. It must never retire a message, and never show one that
-//! it can't note: the next command would show it again, as new, and a model would be woken for ever.
+//! A command can't know whether its output was read, so messages that it prints stay unread. They come again,
+//! marked, until the consumer answers them or takes them with a tool. It must never retire a message, and
+//! never show a message that it can't note: the next command would show it again, as new, and would wake the
+//! model again and again.
 
 mod hook;
 mod hooked_session;
@@ -29,10 +31,10 @@ use entraclaw_mcp::{ANSWER_BYTES_MAX, FRAME_BYTES};
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::storage::Storage;
 
-/// Messages in one notice.
+/// The most messages in one notice.
 const NOTICE_ITEMS_MAX: usize = 20;
 
-/// The seams that a notice needs.
+/// The storage and the clock that a notice needs.
 #[derive(Clone)]
 pub struct NoticeParts {
     /// The home folder.
@@ -59,7 +61,7 @@ impl NoticeParts {
     }
 }
 
-/// Takes what is to be shown, and notes that before it returns; `NotNoted` when the disk takes no note.
+/// Takes the messages to show, and notes them before it returns; `NotNoted` when the disk refuses the note.
 fn take(
     journal: &Journal,
     consumer: &ConsumerName,
@@ -81,7 +83,7 @@ fn take(
     Ok(batch)
 }
 
-/// What a person is told when nothing can be shown.
+/// The words for a person when nothing can be shown.
 fn trouble(error: JournalError) -> String {
     if matches!(error, JournalError::NotNoted) { error.to_string() } else { unreadable(error) }
 }

@@ -1,5 +1,5 @@
-//! For whom somebody may wait or look: consumers that are there, and hosts whose first session is still to come.
-//! It must never let a mistyped name become a consumer.
+//! The consumers for which a command may wait or look: existing ones, and those of hosts that have had no
+//! session yet. It must never let a mistyped name become a consumer.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -10,10 +10,12 @@ use entraclaw_mcp::hosts::HOSTS;
 use entraclaw_mcp::nearest::nearest;
 use entraclaw_seams::storage::Storage;
 
-/// Whether a command may wait as `wanted`: it has a cursor, a living session reads as it, or it is a known host's own.
+/// Whether a command may wait as `wanted`: it has a cursor, a running session reads as it, or it is the name
+/// of a known host.
 ///
 /// # Errors
-/// That there is no such consumer, with those that there are; or that the journal can't be read.
+/// The inner error says that there is no such consumer, and which ones there are; the outer one says that the
+/// journal can't be read.
 pub fn may_wait(storage: &Arc<dyn Storage>, wanted: &ConsumerName) -> io::Result<Result<(), String>> {
     if HOSTS.iter().any(|host| host.family == wanted.as_str()) {
         return Ok(Ok(()));
@@ -27,7 +29,7 @@ pub fn may_wait(storage: &Arc<dyn Storage>, wanted: &ConsumerName) -> io::Result
     Ok(Err(unknown(wanted, &known.into_iter().collect::<Vec<_>>())))
 }
 
-/// What is said of a consumer that nobody reads as.
+/// The words about a consumer that no session reads as.
 pub fn unknown(wanted: &ConsumerName, known: &[String]) -> String {
     let families: BTreeSet<&str> = HOSTS.iter().map(|host| host.family).collect();
     let names: Vec<&str> = known.iter().map(String::as_str).chain(families.iter().copied()).collect();

@@ -1,25 +1,25 @@
-//! What is known of hosts' hooks: when each runs, and which answer reaches the model.
-//! A row that was not observed says so; a version that drops an answer must not be in it.
+//! The table of hosts' hooks: when each runs, and which answer reaches the model. A row that was not observed
+//! must say so, and a version that drops an answer must not be in it.
 
 /// When a hook runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
-    /// A session begins or is taken up again.
+    /// A session begins or is resumed.
     SessionStart,
-    /// The person has typed a prompt, or something in the background has ended.
+    /// The person has typed a prompt, or a background task has ended.
     Prompt,
-    /// A tool has answered.
+    /// A tool has returned its result.
     AfterTool,
     /// The model is about to end its turn.
     TurnEnd,
 }
 
-/// How a hook answers.
+/// The form of a hook's answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// `{"decision":"block","reason":…}`: another turn.
+    /// `{"decision":"block","reason":…}`: the model gets another turn.
     Block,
-    /// `{"decision":"deny","reason":…}`: another turn.
+    /// `{"decision":"deny","reason":…}`: the model gets another turn.
     Deny,
     /// `{"additionalContext":…}`.
     Context,
@@ -34,15 +34,15 @@ pub struct HookRow {
     pub family: &'static str,
     /// The event, as the host names it.
     pub event: &'static str,
-    /// When it runs.
+    /// The moment at which the hook runs.
     pub moment: Moment,
-    /// How it answers.
+    /// The form of the answer.
     pub form: Form,
-    /// How it answers from a version on that knows a better form, where a session tells that version.
+    /// A better form, and the first version that knows it; used when a session gives its version.
     pub newer_form: Option<([u64; 3], Form)>,
-    /// The first version whose model gets the answer; `None` when every version with this hook does.
+    /// The first version that passes the answer to its model; `None` when every version with this hook does.
     pub since: Option<[u64; 3]>,
-    /// Where that comes from.
+    /// The source of this knowledge.
     pub source: &'static str,
 }
 
@@ -57,7 +57,7 @@ const fn row(
     HookRow { family, event, moment, form, newer_form: None, since, source }
 }
 
-/// The hooks that are answered.
+/// The hooks that this program answers.
 pub const HOOKS: &[HookRow] = {
     use Form::{Block, Context, Deny, SpecificContext};
     use Moment::{AfterTool, Prompt, SessionStart, TurnEnd};
@@ -67,14 +67,15 @@ pub const HOOKS: &[HookRow] = {
     const GEMINI: &str = "gemini-cli";
     const QWEN: &str = "qwen-code";
     const SEEN_CLAUDE: &str = "observed on 2.0.73, 2.1.148 and 2.1.330";
-    /// The oldest version that was run.
+    /// The oldest version that was tested.
     const OLDEST_CLAUDE: Option<[u64; 3]> = Some([2, 0, 73]);
     const SEEN_CODEX: &str = "observed on 0.169.0";
     const SEEN_GEMINI: &str = "observed on 0.61.0";
     const SEEN_QWEN: &str = "observed on 0.24.4";
     &[
         HookRow {
-            // A block is shown to the person as an error, and from 2.1.330 on to the model twice in one request.
+            // The host shows a block to the person as an error, and from 2.1.330 on to the model twice in one
+            // request.
             newer_form: Some(([2, 1, 163], SpecificContext)),
             ..row(
                 CLAUDE,
@@ -130,7 +131,7 @@ pub const HOOKS: &[HookRow] = {
 };
 
 impl HookRow {
-    /// The form for a version; the oldest where none is told.
+    /// The form for a version; the oldest form when the version is not known.
     pub fn form_of(&self, version: Option<[u64; 3]>) -> Form {
         match self.newer_form {
             Some((since, form)) if version >= Some(since) => form,
@@ -139,7 +140,6 @@ impl HookRow {
     }
 }
 
-/// The row of an event.
 pub(super) fn find(family: &str, event: &str) -> Option<&'static HookRow> {
     HOOKS.iter().find(|row| row.family == family && row.event == event)
 }

@@ -1,5 +1,6 @@
-//! `entraclaw wait`: blocks until somebody writes, prints it, and ends; hosts wake their model when a background shell does.
-//! It must never poll a source, and never say that nobody wrote when nobody was listening.
+//! `entraclaw wait`: blocks until a message comes, prints it, and ends, because hosts wake their model when a
+//! background shell ends. It must never poll a source, and never say that nobody wrote when no session
+//! polled.
 
 use std::time::Duration;
 
@@ -12,54 +13,55 @@ use crate::rules::WaitCommand;
 use crate::sessions::somebody_polls;
 use entraclaw_seams::storage::Storage;
 
-/// Nothing could be read.
+/// The exit code when the inbox could not be read.
 pub const EXIT_FAILED: u8 = 1;
-/// The time was up.
+/// The exit code when the time was up.
 pub const EXIT_NOTHING_CAME: u8 = 3;
-/// No session polls, so nothing can come.
+/// The exit code when no session polls, so no message can come.
 pub const EXIT_NOBODY_POLLS: u8 = 4;
 
-/// How often a disk that does not tell of changes is looked at.
+/// How often the files are checked on a disk that gives no change notices.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
-/// The same for one that tells, but may miss some.
+/// How often the files are checked on a disk whose change notices may miss some changes.
 const SPARE_LOOK_INTERVAL: Duration = Duration::from_secs(1);
-/// How often it is tried again to note what is to be shown.
+/// The pause between two tries to note messages before they are shown.
 const NOTE_RETRY_INTERVAL: Duration = Duration::from_secs(5);
-/// How often it is looked whether somebody polls, and whether a session of the consumer has died: nobody tells of it.
+/// How often the command checks whether a session polls, and whether a session of the consumer has ended,
+/// because no notice announces either.
 const LIFE_LOOK_INTERVAL: Duration = Duration::from_secs(5);
-/// For how long no session may poll: a host or a server that is started anew is back by then. A model that is woken to be told
-/// that no session polls can do nothing about it but start the wait again, so it is told seldom.
+/// How long the command goes on without a polling session; a restarted host or server is back by then. A
+/// model that is woken to learn that no session polls can only start the wait again, so it is told seldom.
 const POLLER_GRACE: Duration = Duration::from_secs(600);
 
 /// How messages are printed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Format {
-    /// Lines for a reader.
+    /// Lines of text for a reader.
     #[default]
     Text,
     /// One line of JSON, [`NoticeView`].
     Json,
 }
 
-/// What is asked.
+/// The arguments of a wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WaitAsk {
-    /// Whose messages; `None` for the consumer that was there last.
+    /// The consumer whose messages are awaited; `None` for the consumer that was used last.
     pub consumer: Option<ConsumerName>,
-    /// Longest wait.
+    /// The longest wait.
     pub timeout: Duration,
-    /// How they are printed.
+    /// How the messages are printed.
     pub format: Format,
-    /// How it was started, which is how it is started again.
+    /// The command that started the wait, which starts it again.
     pub command: WaitCommand,
 }
 
-/// How it ended.
+/// The result of a wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Waited {
-    /// For stdout when messages came, for stderr otherwise.
+    /// The text, for stdout when messages came, for stderr otherwise.
     pub text: String,
-    /// 0 when messages came, else one of the `EXIT_` numbers.
+    /// The exit code: 0 when messages came, otherwise one of the `EXIT_` numbers.
     pub exit: u8,
 }
 
@@ -69,7 +71,7 @@ impl Waited {
     }
 }
 
-/// Waits. Nothing is shown, and nothing noted, before it returns messages.
+/// Waits for messages. Only messages that it returns are noted as shown.
 pub async fn wait(parts: NoticeParts, ask: WaitAsk) -> Waited {
     let Some(consumer) = ask.consumer.or_else(|| last_seen(&parts)) else {
         let example = ask.command.for_consumer("claude-code");
@@ -123,7 +125,7 @@ async fn until_something(
 ) -> Result<Ended, JournalError> {
     let mut changes = journal.changes();
     let mut orphans = parts.orphans(consumer);
-    // What was written before the news began is told by nobody.
+    // No notice announces records that were written before `changes` began.
     journal.refresh()?;
     let mut poller_seen = Instant::now();
     let mut next_life_look = poller_seen;
@@ -140,7 +142,7 @@ async fn until_something(
             };
         }
         if now >= deadline {
-            // Nobody was listening in all this time, however short it was.
+            // Without a polling session, the wait must say so, however short it was.
             let listened = was_polled || somebody_polls(&*parts.storage);
             return Ok(if listened { Ended::TimeUp } else { Ended::NobodyPolls });
         }
@@ -158,7 +160,7 @@ async fn until_something(
         }
         let until = deadline.min(next_life_look).min(take_at.unwrap_or(deadline));
         match &mut changes {
-            // Either is a reason to look.
+            // A change notice and a timeout are both a reason to check.
             Some(changes) if changes.is_complete() => drop(timeout_at(until, changes.next()).await),
             Some(changes) => drop(timeout_at(until.min(now + SPARE_LOOK_INTERVAL), changes.next()).await),
             None => sleep_until(until.min(now + LOOK_INTERVAL)).await,
@@ -169,7 +171,7 @@ async fn until_something(
     }
 }
 
-/// The consumer that was there last.
+/// The consumer that was used last.
 fn last_seen(parts: &NoticeParts) -> Option<ConsumerName> {
     let storage: std::sync::Arc<dyn Storage> = parts.storage.clone();
     Look::at(&storage).ok()?.last_seen(WATCHER)

@@ -1,5 +1,6 @@
-//! `entraclaw hook claude-code Stop --wake`: runs beside an idle session until its server has something to tell, and then
-//! wakes it. It must never decide what is told, nor be the second one of its host, nor outlive it.
+//! `entraclaw hook claude-code Stop --wake`: runs beside an idle session until its server has words for the
+//! model, and then wakes the session. It must never decide the words, run twice for one host, or outlive the
+//! host.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -10,35 +11,37 @@ use super::{NoticeParts, host_version};
 use crate::journal::ConsumerName;
 use crate::wake_up::{INBOX_VARIABLES, MeetingPlace, gives_inbox_socket, wakes_by_hook};
 
-/// With which its host starts a turn, and shows the model what the hook wrote to stderr.
+/// The exit code at which the host starts a turn, and shows the model the hook's stderr.
 pub const EXIT_WAKES: u8 = 2;
 
-/// Says who uses the session; `cli` is a person at a terminal.
+/// The variable that names the kind of session; `cli` is a person at a terminal.
 const ENTRYPOINT_VARIABLE: &str = "CLAUDE_CODE_ENTRYPOINT";
 const AT_A_TERMINAL: &str = "cli";
-/// `0` where no person can be at the session.
+/// The variable that is `0` when no person can be at the session.
 const ATTENDED_VARIABLE: &str = "CLAUDE_CODE_SESSION_ATTENDED";
-/// The variables of a host that a hook must know.
+/// The host's variables that the hook needs.
 pub const WAKING_VARIABLES: [&str; 4] =
     [ENTRYPOINT_VARIABLE, ATTENDED_VARIABLE, INBOX_VARIABLES[0], INBOX_VARIABLES[1]];
 
-/// The host's own hooks of the same moment go first: what they tell is not told again.
+/// A pause, so that the host's other hooks of the same moment run first: messages that they tell are not told
+/// again.
 const SETTLE: Duration = Duration::from_secs(1);
-/// How long a session may take to say which version its host is. One that does not know such a hook waits for its end.
+/// How long the hook waits until a session gives its host's version. A host version without such hooks waits
+/// for the hook to end.
 const VERSION_WITHIN: Duration = Duration::from_secs(2);
 const VERSION_LOOK_EVERY: Duration = Duration::from_millis(250);
-/// How often it is looked whether the host lives, and for what the disk may have missed to tell.
+/// How often the hook checks whether the host still runs, and for changes without a change notice.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// What a hook that wakes asks.
+/// The call of a hook that wakes its session.
 pub struct WakingAsk<'a> {
     /// The host's family.
     pub host: &'a str,
-    /// Whose messages; the family's when left out.
+    /// The consumer whose messages are told; the family's when left out.
     pub consumer: Option<&'a ConsumerName>,
-    /// Of [`WAKING_VARIABLES`] those that the host has set.
+    /// Those of [`WAKING_VARIABLES`] that the host has set.
     pub variables: &'a BTreeMap<String, String>,
-    /// Whether the session's inbox socket is used, where it has one.
+    /// Whether the session's inbox socket is used, if it has one.
     pub uses_socket: bool,
     /// The id of the host's process.
     pub process: &'a str,
@@ -48,10 +51,10 @@ pub struct WakingAsk<'a> {
     pub id: &'a str,
 }
 
-/// Waits for words and returns them; nothing when the session is woken by something else, or needs not be. An error is for
-/// a person.
+/// Waits for the server's words and returns them; `None` when the session is woken in another way or need not
+/// be woken. An error is for a person.
 pub async fn waking(parts: &NoticeParts, ask: WakingAsk<'_>) -> Result<Option<String>, String> {
-    // A run without a terminal waits for this to end before it does, and is not woken.
+    // A session without a terminal waits for this hook before it ends, and is not woken.
     let said = |name: &str| ask.variables.get(name).map(String::as_str);
     if said(ENTRYPOINT_VARIABLE) != Some(AT_A_TERMINAL) || said(ATTENDED_VARIABLE) == Some("0") {
         return Ok(None);
@@ -104,14 +107,14 @@ async fn wait(
             return Ok(None);
         }
         match &mut changes {
-            // It is armed when the one before has left, which no notice tells.
+            // The hook is armed after the earlier one has left, which no change notice announces.
             Some(changes) if armed.is_some() => drop(timeout_at(next_look, changes.next()).await),
             _ => sleep(VERSION_LOOK_EVERY).await,
         }
     }
 }
 
-/// Which version the host tells, once its session does.
+/// The host's version, once its session has given it.
 async fn version(parts: &NoticeParts, consumer: &ConsumerName) -> Option<[u64; 3]> {
     let until = Instant::now() + VERSION_WITHIN;
     loop {

@@ -1,5 +1,6 @@
-//! Where messages come from. A source turns what it reads into records and hands them to the journal.
-//! It must never end because of an error, and never move its cursor before the journal has what it covered.
+//! The sources of messages: a source turns the messages that it reads into records and hands them to the
+//! journal. It must never end because of an error, and never move its cursor past messages that the journal
+//! does not have.
 
 pub mod position;
 pub mod status;
@@ -13,18 +14,19 @@ pub use status::{SourceState, SourceStatus};
 
 use crate::journal::Journal;
 
-/// The environment variable that holds a token which somebody else got. Some hosts keep it from their servers.
+/// The environment variable with a token that another program obtained. Some hosts do not pass it to their
+/// servers.
 pub const ACCESS_TOKEN_VARIABLE: &str = "ENTRACLAW_ACCESS_TOKEN";
 
-/// Something that people write to. Polled today; a push transport fits the same trait.
+/// A system that people write to. Sources poll; a push transport fits the same trait.
 pub trait InboundSource {
-    /// Its name, as `status` and logs show it.
+    /// The source's name in `status` and logs.
     fn name(&self) -> &'static str;
 
-    /// Reads for ever and appends what is new to `journal`; stops when the future is dropped, at any point, without
-    /// losing anything. Only the leader of a home runs it.
+    /// Reads without end and appends new messages to `journal`. The caller may drop the future at any point
+    /// without losing messages. Only the leader of a home runs it.
     fn run<'a>(&'a mut self, journal: &'a Journal) -> LocalBoxFuture<'a, Infallible>;
 
-    /// How it is doing; a handle that outlives the source.
+    /// A handle to the source's state, which outlives the source.
     fn status(&self) -> SourceStatus;
 }

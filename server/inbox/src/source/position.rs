@@ -1,8 +1,9 @@
-//! How far a source has read: one file below `sources/`, read with doubt and written whole. In each term of leadership
-//! it is another one, so that a leader which was replaced and wakes up writes over nobody's.
+//! How far a source has read: one file below `sources/`, checked when read and written whole. Each term of
+//! leadership has its own file, so that a replaced leader that resumes overwrites no other leader's file.
 //!
-//! It must never be fatal: a broken file is kept aside, and reading starts again from a safe point, not from nothing.
-//! Nor may a first start be forgotten: whatever is written after it is news, however long the first answer takes.
+//! It must never be fatal: a broken file is kept aside, and reading starts again from a safe point, not from
+//! nothing. It must never forget a first start: every message that is written after it is new, however long
+//! the first answer takes.
 
 use std::io;
 use std::time::Duration;
@@ -18,39 +19,39 @@ use entraclaw_seams::clock::Clock;
 use entraclaw_seams::storage::{Storage, read_whole};
 
 const FOLDER: &str = "sources";
-/// The only version there is.
+/// The version of a position's shape.
 pub const POSITION_VERSION: u32 = 1;
-/// Newest records that are looked at for a safe point.
+/// How many of the newest records are searched for a safe point.
 const SAFE_POINT_RECORDS: usize = 500;
 
-/// How far back reading starts when the position is lost and the journal has nothing of the source: what came while no
-/// server ran must come late rather than never.
+/// How far back reading starts when the position is lost and the journal has no record of the source.
+/// Messages that came while no server ran must come late rather than never.
 const LOST_POSITION_BACK: SignedDuration = SignedDuration::from_hours(7 * 24);
-/// A first start that is longer ago was noted by a clock that was wrong.
+/// The greatest age of a first start; an older time was noted by a wrong clock.
 const FIRST_START_AGO_MAX: Duration = Duration::from_secs(7 * 24 * 3_600);
 
 /// The position of one source.
 pub trait Position: Serialize + DeserializeOwned {
-    /// Where it is kept.
+    /// The file that keeps the position.
     const FILE: &'static str;
-    /// Where one that can't be read is kept; the newest of them.
+    /// The file that keeps the newest position that could not be read.
     const BROKEN_FILE: &'static str;
-    /// The largest file that is read.
+    /// The largest position file that is read.
     const BYTES_MAX: u64;
-    /// What the source's records are.
+    /// The channel of the source's records.
     const CHANNEL: Channel;
     /// How far before the journal's newest record reading starts when the position is lost.
     const SAFE_POINT_BEFORE: SignedDuration;
 
-    /// Everything before `since` is history.
+    /// A position from which everything before `since` is history.
     fn starting_at(since: Timestamp) -> Self;
-    /// Version of its shape.
+    /// The version of the position's shape.
     fn version(&self) -> u32;
-    /// When the first start was, by this machine's clock; nothing once the source has answered.
+    /// The time of the first start, by this machine's clock; `None` once the source has answered.
     fn first_start(&mut self) -> &mut Option<Timestamp>;
 }
 
-/// A first start whose source has not answered yet. Where history ends is known by the source's clock only.
+/// A first start whose source has not answered yet. The end of history is a time of the source's clock.
 #[derive(Debug, Clone, Copy)]
 pub struct FirstStart {
     ago: Duration,
@@ -58,7 +59,7 @@ pub struct FirstStart {
 }
 
 impl FirstStart {
-    /// Where history ends: `look_back` before the first start, by the source's clock.
+    /// The end of history: `look_back` before the first start, by the source's clock.
     pub fn history_ends(self, look_back: Duration, server_now: Timestamp) -> Timestamp {
         let ago = self.ago.saturating_add(self.seen.elapsed()).saturating_add(look_back);
         let ago = SignedDuration::try_from(ago).unwrap_or(SignedDuration::ZERO);
@@ -66,8 +67,8 @@ impl FirstStart {
     }
 }
 
-/// The position to go on with, the first start when no source has answered since, and the term in which it is saved.
-/// `started` is when this process was.
+/// The position to go on from, the first start if the source has not answered since, and the term to save
+/// under. `started` is the start of this process.
 pub fn begin<P: Position>(
     storage: &dyn Storage,
     journal: &Journal,
@@ -100,7 +101,7 @@ pub fn begin<P: Position>(
             let detail = format!("{} was broken ({problem}); reading again from {since}", P::FILE);
             tracing::warn!("{detail}");
             journal.interaction(Interaction::fault(detail));
-            // Who dies before the first answer must not be taken for a first start.
+            // If this process ends before the first answer, the next start must not count as a first start.
             if let Err(error) = save(storage, term, &position) {
                 tracing::warn!(%error, file = P::FILE, "the place to read again from could not be noted");
             }
@@ -111,7 +112,7 @@ pub fn begin<P: Position>(
 
 enum Found<P> {
     Saved(P),
-    /// This is a first start.
+    /// No position is stored, so this is a first start.
     Nothing,
     /// Reading starts from a safe point.
     Broken(P, Timestamp, String),
@@ -120,7 +121,7 @@ enum Found<P> {
 fn load<P: Position>(storage: &dyn Storage, journal: &Journal, term: u64, now: Timestamp) -> Found<P> {
     let file = newest_path(storage, term, P::FILE).unwrap_or_else(|_| P::FILE.to_owned());
     let problem = match read::<P>(storage, &file) {
-        // Kept aside by somebody who died then.
+        // A process that ended right after keeping the file aside left this state.
         Ok(None) if matches!(storage.len(P::BROKEN_FILE), Ok(Some(_))) => "it was kept aside".to_owned(),
         Ok(None) => return Found::Nothing,
         Ok(Some(position)) => return Found::Saved(position),
@@ -152,7 +153,8 @@ fn read<P: Position>(storage: &dyn Storage, file: &str) -> Result<Option<P>, Str
     }
 }
 
-/// A little before the source's newest record in the journal, whose keys keep what is read again from being news.
+/// A time a little before the source's newest record in the journal. The record keys keep messages that are
+/// read again from counting as new.
 fn safe_point<P: Position>(journal: &Journal) -> Option<Timestamp> {
     let from = journal.last_seq().saturating_sub(SAFE_POINT_RECORDS as u64);
     let records = journal.read_after(from, SAFE_POINT_RECORDS).ok()?;
@@ -161,7 +163,7 @@ fn safe_point<P: Position>(journal: &Journal) -> Option<Timestamp> {
         Some(r.ts.parse().map_or(received, |written: Timestamp| written.min(received)))
     };
     let lately = records.iter().filter(|r| r.channel == P::CHANNEL).filter_map(time).max();
-    // Another source may have been busier since.
+    // Other sources may have had more messages since.
     let newest = lately.or_else(|| time(&journal.newest_of(P::CHANNEL).ok()??))?;
     newest.checked_sub(P::SAFE_POINT_BEFORE).ok()
 }
@@ -172,7 +174,7 @@ pub fn save<P: Position>(storage: &dyn Storage, term: u64, position: &P) -> io::
     storage.replace(&path_in(term, P::FILE), &to_bytes(position)?)
 }
 
-/// What saving came to: why it could not be saved. That is logged when it is not what was known before.
+/// Returns why the position could not be saved, and logs it unless it is the error known before.
 pub fn note_saved<P: Position>(known: Option<&String>, saved: io::Result<()>) -> Option<String> {
     let error = saved.err()?;
     let why = format!(
@@ -185,7 +187,7 @@ pub fn note_saved<P: Position>(known: Option<&String>, saved: io::Result<()>) ->
     Some(why)
 }
 
-/// A position as its file has it.
+/// The bytes of a position's file.
 pub fn to_bytes<P: Position>(position: &P) -> io::Result<Vec<u8>> {
     let mut bytes = serde_json::to_vec(position).map_err(io::Error::other)?;
     bytes.push(b'\n');
@@ -245,7 +247,7 @@ mod tests {
         let (position, _, second_term) = begun(&second);
         assert_eq!(position.since.as_second(), 100, "it goes on where the one before was");
         save(&disk, second_term, &at(200)).unwrap();
-        // The first one wakes up in the middle of saving.
+        // The replaced leader resumes in the middle of saving.
         save(&disk, first_term, &at(150)).unwrap();
         assert_eq!(begun(&second).0.since.as_second(), 200);
     }

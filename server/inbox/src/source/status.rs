@@ -1,5 +1,4 @@
-//! How a source is doing, for `status` and for error texts.
-//! It must never hold what a person wrote.
+//! The state of a source, for `status` and for error texts. It must never hold a person's text.
 
 use std::time::Duration;
 
@@ -7,46 +6,46 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::watched::Watched;
 
-/// Silence that is worth a word. A hiccup is over sooner.
+/// How long a source may be silent before it is reported. A brief failure is over sooner.
 const SILENCE_MAX: SignedDuration = SignedDuration::from_secs(15);
 
-/// What a source says about itself.
+/// The state of a source.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SourceState {
-    /// When it last asked.
+    /// When the source last sent a request.
     pub asked_at: Option<Timestamp>,
-    /// When it was last told everything that it asked for.
+    /// When the source last had every request answered.
     pub answered_at: Option<Timestamp>,
-    /// What went wrong since then, with what helps.
+    /// The error since then, with what helps.
     pub error: Option<String>,
     /// Failures in a row.
     pub failures: u32,
-    /// From when on the error is more than a hiccup.
+    /// When the error becomes serious.
     pub serious_from: Option<Timestamp>,
-    /// What this machine's disk does not keep for the source, with why.
+    /// Data of the source that this machine's disk does not keep, with why.
     pub unsaved: Option<String>,
-    /// Conversations that it knows of.
+    /// Conversations that are known.
     pub conversations: usize,
-    /// Conversations that have something new which was not read yet.
+    /// Conversations with messages that were not read yet.
     pub behind: usize,
 }
 
-/// A question that got no good answer.
+/// A request that failed.
 #[derive(Debug, Clone)]
 pub struct Failed {
-    /// What went wrong, with what helps.
+    /// The error, with what helps.
     pub error: String,
-    /// When it was asked.
+    /// When the request was made.
     pub asked_at: Timestamp,
-    /// How long it is not asked again.
+    /// How long the source waits before the next request.
     pub pause: Duration,
-    /// Waiting does not help.
+    /// Whether waiting does not help.
     pub lasts: bool,
 }
 
 impl SourceState {
-    /// Notes a failure. It is serious at once where waiting does not help, where it is not the first, or where there is
-    /// no answer for long; otherwise when the silence has become long.
+    /// Notes a failure. It is serious at once if waiting does not help, if it is not the first, or if the
+    /// next request comes too late; otherwise once the silence is longer than allowed.
     pub fn fail(&mut self, failed: Failed, now: Timestamp) {
         let Failed { error, asked_at, pause, lasts } = failed;
         self.failures = self.failures.saturating_add(1);
@@ -59,27 +58,27 @@ impl SourceState {
         self.serious_from = Some(self.serious_from.map_or(from, |known| known.min(from)));
     }
 
-    /// Notes that everything that was asked for has come.
+    /// Notes that every request was answered.
     pub fn recover(&mut self) {
         self.error = None;
         self.failures = 0;
         self.serious_from = None;
     }
 
-    /// The error, once it is more than a hiccup.
+    /// The error, once it is serious.
     pub fn serious(&self, now: Timestamp) -> Option<&str> {
         self.error
             .as_deref()
             .filter(|_| self.failures > 1 || self.serious_from.is_some_and(|from| from <= now))
     }
 
-    /// For how long an answer is waited for, once that is long.
+    /// How long the source has waited for an answer, once that is longer than allowed.
     pub fn silence(&self, now: Timestamp) -> Option<SignedDuration> {
         silence(self.asked_at?, self.answered_at, now)
     }
 }
 
-/// For how long an answer is waited for, once that is long.
+/// How long the source has waited for an answer, once that is longer than allowed.
 pub fn silence(
     asked_at: Timestamp,
     answered_at: Option<Timestamp>,
@@ -90,5 +89,5 @@ pub fn silence(
     (waits && time > SILENCE_MAX).then_some(time)
 }
 
-/// A handle to the state.
+/// A handle to the state of a source.
 pub type SourceStatus = Watched<SourceState>;
