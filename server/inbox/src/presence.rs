@@ -35,7 +35,7 @@ pub struct PresenceState {
     pub waiting_calls: usize,
     /// When the host's own wake-up may be used again, if this hour's wake-ups are used up.
     pub wake_ups_from: Option<Timestamp>,
-    /// Lines read so far.
+    /// Lines that were read from the connection.
     pub lines_total: u64,
 }
 

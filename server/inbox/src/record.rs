@@ -77,7 +77,7 @@ pub struct Draft {
     pub ts: String,
     /// The text as every carrier shows it.
     pub content_text_sanitized: String,
-    /// Facts beside the text, strings only. Always `chat_id`, `message_id`, `user`, `ts`.
+    /// Further facts about the message, strings only. Always `chat_id`, `message_id`, `user`, `ts`.
     pub meta: BTreeMap<String, String>,
     /// The id of the message that this one is a later version of.
     pub edit_of: Option<String>,
@@ -122,7 +122,7 @@ pub struct Record {
     pub ts: String,
     /// The text as every carrier shows it.
     pub content_text_sanitized: String,
-    /// Facts beside the text.
+    /// Further facts about the message.
     pub meta: BTreeMap<String, String>,
     /// The id of the message that this one is a later version of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -176,7 +176,6 @@ impl Record {
     }
 }
 
-/// See [`Record::group_kind`].
 pub(crate) fn group_kind(meta: &BTreeMap<String, String>) -> Option<String> {
     let kind = meta.get("chat_type")?.to_lowercase();
     match kind.as_str() {

@@ -84,7 +84,7 @@ pub struct Round {
     pub journal_records: u64,
     /// Files that were deleted, of every kind.
     pub files: u64,
-    /// Their bytes.
+    /// The bytes of these files.
     pub bytes: u64,
     /// Consumers that were unused for so long that they hold no messages back.
     pub idle_consumers: Vec<String>,
@@ -145,7 +145,7 @@ impl Upkeep {
         }
     }
 
-    /// Runs one round. If one kind of file fails, the others are still handled.
+    /// Runs one round. One failing kind of file does not stop the others.
     pub fn round(&self) -> Round {
         let now = self.clock.now();
         let today = now.to_zoned(TimeZone::UTC).date();

@@ -29,7 +29,7 @@ pub struct ChannelPush {
     pub meta: ChannelMeta,
 }
 
-/// Facts beside the text: strings only, the same for every source.
+/// Further facts about the message: strings only, the same for every source.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ChannelMeta {

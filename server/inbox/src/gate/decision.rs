@@ -126,7 +126,7 @@ impl Sender<'_> {
         tenant_id.map(|tenant_id| (tenant_id, object_id)).ok_or(Verdict::Refuse(Reason::NoTenantId))
     }
 
-    /// Tenant and object id of a person other than the agent; `None` for every other sender.
+    /// Tenant and object id of a person other than the agent.
     pub fn person(&self, agent: &Agent) -> Option<(Guid, Guid)> {
         self.ids(agent).ok()
     }

@@ -1,6 +1,6 @@
-//! Decides who may speak to the agent: a sender whom neither configuration nor operator nor sponsorship lets
-//! in is refused, by directory ids, or for mail by address. It must never decide by a display name, and no
-//! tool of a model may change it.
+//! Decides which senders may speak to the agent: it refuses a sender whom neither configuration nor operator
+//! nor sponsorship lets in, by directory ids, or for mail by address. It must never decide by a display name,
+//! and no tool of a model may change it.
 //!
 //! From the ground up: `guid` is an id, `address` a mail address, `decision` the types of a verdict, `policy`
 //! what the operator decided while the server runs, `policy_file` the file that keeps it, `pairing` the way

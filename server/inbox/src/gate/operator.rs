@@ -55,7 +55,7 @@ pub fn forget(storage: &dyn Storage, person: &Person) -> Result<Changed<(bool, b
     })
 }
 
-/// Lets in the stranger who was told this code.
+/// Lets in the stranger who was given this code.
 pub fn pair(
     storage: &dyn Storage,
     code: &str,

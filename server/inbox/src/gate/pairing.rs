@@ -32,7 +32,7 @@ pub struct Stranger {
     pub tenant_id: Guid,
     /// Object id in the home tenant.
     pub object_id: Guid,
-    /// Sanitised name to show.
+    /// The sanitised display name.
     pub name: Option<String>,
     /// The 1:1 chat.
     pub chat_id: String,
@@ -56,7 +56,7 @@ pub enum PairError {
 }
 
 impl PairError {
-    /// A word for the log.
+    /// The kind of error, as the log names it.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::NoCode => "no code",
@@ -94,8 +94,8 @@ impl fmt::Display for PairError {
 }
 
 impl Pending {
-    /// Whether its code can still be used. A code with a time in the future comes from a clock that was set
-    /// back, and can't be used.
+    /// Whether its code can still be used. A code from the future comes from a clock that was set back, and
+    /// can't.
     pub fn is_open(&self, now: Timestamp) -> bool {
         let age = now.duration_since(self.asked_at);
         age < CODE_LIFE && age >= SignedDuration::ZERO
@@ -115,7 +115,7 @@ pub fn ask(policy: &mut Policy, stranger: &Stranger, now: Timestamp, random: &dy
     if open.len() >= OPEN_PAIRINGS_MAX || open.iter().any(|pending| pending.ids() == ids) {
         return None;
     }
-    // The operator would only be puzzled by an expired code of the same person.
+    // An expired code of the same person would only puzzle the operator.
     policy.pending.retain(|pending| pending.ids() != ids);
     while policy.pending.len() >= PENDING_MAX {
         policy.pending.remove(0);

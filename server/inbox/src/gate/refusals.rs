@@ -65,8 +65,7 @@ impl<R: Ord + Display> Refusals<R> {
         });
     }
 
-    /// Returns `None` if a refusal of this sender in this chat is not to be written; otherwise, how many
-    /// refusals were left out before it.
+    /// How many refusals were left out before this one; `None` if this one is left out too.
     fn note(&mut self, chat_id: &str, who: &str, reason: R, now: Timestamp) -> Option<u64> {
         if self.window.is_none_or(|start| now.duration_since(start) >= WINDOW || now < start) {
             self.window = Some(now);

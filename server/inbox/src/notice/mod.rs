@@ -39,7 +39,7 @@ const NOTICE_ITEMS_MAX: usize = 20;
 pub struct NoticeParts {
     /// The home folder.
     pub storage: Arc<dyn Storage>,
-    /// Wall time.
+    /// The wall clock.
     pub clock: Arc<dyn Clock>,
 }
 

@@ -28,10 +28,9 @@ pub struct NoticeView {
     pub consumer: String,
     /// The messages, oldest first, in the shape of the tools' answers.
     pub messages: Vec<MessageView>,
-    /// How many more messages are unread: those without room in this notice, and older ones that were shown
-    /// before.
+    /// Unread messages without room in this notice, and older ones that were shown before.
     pub unread_remaining: u64,
-    /// What to do next.
+    /// The next step for the model.
     pub next: String,
 }
 
@@ -50,7 +49,7 @@ impl NoticeView {
         Self { v: 1, consumer: consumer.to_string(), messages, unread_remaining, next }
     }
 
-    /// One line of JSON.
+    /// The notice as one line of JSON.
     pub(super) fn json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default() + "\n"
     }

@@ -22,7 +22,7 @@ pub const EXIT_NOBODY_POLLS: u8 = 4;
 
 /// How often the files are checked on a disk that gives no change notices.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
-/// How often the files are checked on a disk whose change notices may miss some changes.
+/// The same for a disk whose change notices may be incomplete.
 const SPARE_LOOK_INTERVAL: Duration = Duration::from_secs(1);
 /// The pause between two tries to note messages before they are shown.
 const NOTE_RETRY_INTERVAL: Duration = Duration::from_secs(5);

@@ -23,8 +23,7 @@ const ATTENDED_VARIABLE: &str = "CLAUDE_CODE_SESSION_ATTENDED";
 pub const WAKING_VARIABLES: [&str; 4] =
     [ENTRYPOINT_VARIABLE, ATTENDED_VARIABLE, INBOX_VARIABLES[0], INBOX_VARIABLES[1]];
 
-/// A pause, so that the host's other hooks of the same moment run first: messages that they tell are not told
-/// again.
+/// A pause that lets the host's other hooks of this moment run first: what they tell is not told again.
 const SETTLE: Duration = Duration::from_secs(1);
 /// How long the hook waits until a session gives its host's version. A host version without such hooks waits
 /// for the hook to end.

@@ -176,7 +176,7 @@ pub(super) fn forget(storage: &dyn Storage, question: &Question) -> io::Result<(
     change(storage, |book| book.questions.retain(|known| !known.is(question)))
 }
 
-/// Takes an answer. Only the first answer to a question counts.
+/// Takes the first answer to a question.
 pub fn take(storage: &dyn Storage, answer: &Answer) -> io::Result<Taken> {
     change(storage, |book| book.take(answer))
 }

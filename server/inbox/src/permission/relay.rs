@@ -55,7 +55,7 @@ pub struct Relay {
     pub storage: Arc<dyn Storage>,
     /// The operator's tenant and object id; without it, the first allowed person with a known 1:1 chat.
     pub operator: Option<(Guid, Guid)>,
-    /// This session's id, which separates its questions from those of other sessions.
+    /// This session's id, which marks its own questions.
     pub session: String,
 }
 
@@ -66,7 +66,7 @@ struct OperatorChat {
     chat_id: String,
 }
 
-/// Runs the relay until the future is dropped.
+/// Runs the relay without end.
 pub async fn run(
     relay: Relay,
     mut requests: mpsc::Receiver<PermissionRequest>,

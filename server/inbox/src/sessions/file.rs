@@ -44,7 +44,7 @@ pub struct SponsorsLine {
 /// The state of a source.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SourceLine {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// Time between two polls, in milliseconds; absent for a source that is pushed to and does not poll.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -131,7 +131,7 @@ pub struct SessionFile {
 /// A host, as it names itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HostLine {
-    /// Its name.
+    /// The name.
     pub name: String,
     /// Its version; empty when the host gives none.
     pub version: String,

@@ -1,4 +1,4 @@
-//! The list of tools as `tools/list` shows it: one page, always in the same order, schemas without tricks.
+//! The list of tools as `tools/list` shows it: one page, always in the same order, with plain schemas.
 //!
 //! It must never use type arrays, formats or references, because some hosts refuse the whole list for one of
 //! them.
@@ -14,7 +14,7 @@ use super::texts;
 pub const WAIT_FOR_INBOUND_MESSAGE: &str = "wait_for_inbound_message";
 /// The tool that reads the inbox without waiting.
 pub const INBOX_PULL: &str = "inbox_pull";
-/// The tool that counts the messages of the inbox.
+/// The tool that counts messages.
 pub const INBOUND_QUEUE_STATS: &str = "inbound_queue_stats";
 /// The most messages in one answer. A caller that asks for more gets this many, and the number of those left.
 pub(crate) const ITEMS_MAX: u64 = 100;
@@ -66,8 +66,8 @@ pub(crate) fn inbound() -> Vec<Tool> {
     ]
 }
 
-/// The annotations of a reading tool: it moves only its consumer's own cursor. A host would run no other tool
-/// at the same time as one that it takes for writing.
+/// The annotations of a reading tool, which moves only its consumer's own cursor. A host runs no other tool
+/// beside one that it takes for writing.
 pub fn reads() -> ToolAnnotations {
     ToolAnnotations::new().read_only(true).destructive(false).idempotent(false).open_world(true)
 }

@@ -41,7 +41,7 @@ const ID_BYTES_MAX: usize = 1_024;
 pub struct EmailResult {
     /// The mail's id.
     pub message_id: String,
-    /// Its subject.
+    /// The mail's subject.
     pub subject: String,
     /// The author.
     pub from: String,
@@ -60,7 +60,7 @@ pub struct EmailResult {
     pub content_text_sanitized: String,
     /// Where in the whole text this part begins, in bytes.
     pub part_from: usize,
-    /// The text goes on: call again with this as `part_from`.
+    /// Absent at the end of the text; otherwise call again with this as `part_from`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rest_from: Option<usize>,
 }
@@ -75,7 +75,7 @@ pub struct SendEmailResult {
     pub message_id: String,
     /// The addresses.
     pub to: Vec<String>,
-    /// Its subject.
+    /// The mail's subject.
     pub subject: String,
 }
 

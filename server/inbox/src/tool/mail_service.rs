@@ -19,7 +19,7 @@ pub enum MailTarget {
     New {
         /// The addresses.
         to: Vec<String>,
-        /// Its subject.
+        /// The mail's subject.
         subject: String,
     },
 }
@@ -42,14 +42,14 @@ pub struct SentMail {
     pub message_id: String,
     /// The addresses.
     pub to: Vec<String>,
-    /// Its subject.
+    /// The mail's subject.
     pub subject: String,
 }
 
 /// A whole mail, with every text sanitised.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MailPage {
-    /// Its subject.
+    /// The mail's subject.
     pub subject: String,
     /// The author.
     pub from: String,

@@ -16,7 +16,7 @@ use crate::record::{Channel, Record};
 pub struct MessageView {
     /// The source's id; used to acknowledge the message, to continue after it, or to answer it.
     pub id: String,
-    /// Its source.
+    /// The channel that the message came from.
     pub channel: Channel,
     /// The conversation to answer in.
     pub chat_id: String,
@@ -28,7 +28,7 @@ pub struct MessageView {
     pub received_at: String,
     /// The text. `&`, `<` and `>` that the person typed are written as `&amp;`, `&lt;` and `&gt;`.
     pub content_text_sanitized: String,
-    /// Facts beside the text.
+    /// Further facts about the message.
     pub meta: BTreeMap<String, String>,
     /// The message was handed out before and was not acknowledged.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -40,13 +40,13 @@ pub struct MessageView {
     /// The id of the message that this one is a later version of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub edit_of: Option<String>,
-    /// The person took the message back.
+    /// Whether the person took the message back.
     #[serde(default, skip_serializing_if = "is_false")]
     pub deleted: bool,
     /// Where in the whole text this part begins, in bytes; absent for the beginning.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub part_from: usize,
-    /// The text goes on: `inbox_pull` with this as `since_id` answers the next part.
+    /// Absent at the end of the text; otherwise `inbox_pull` with this as `since_id` answers the next part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rest_since_id: Option<String>,
 }
@@ -62,7 +62,7 @@ fn is_zero(value: &usize) -> bool {
 }
 
 impl MessageView {
-    /// Shows a record.
+    /// Makes the view of a record.
     pub fn of(record: &Record, redelivered: bool, pushed: bool) -> Self {
         Self {
             id: record.id.clone(),
@@ -87,11 +87,11 @@ impl MessageView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WaitResult {
-    /// Oldest first; empty when the time was up.
+    /// The messages, oldest first; empty when the time was up.
     pub messages: Vec<MessageView>,
     /// Messages that this answer had no room for.
     pub unread_remaining: u64,
-    /// What to do next.
+    /// The next step for the model.
     pub next: String,
     /// A problem of the inbox; absent when there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -104,7 +104,7 @@ pub struct WaitResult {
 pub struct PullResult {
     /// Messages that this answer did not include.
     pub unread_remaining: u64,
-    /// Oldest first.
+    /// The messages, oldest first.
     pub messages: Vec<MessageView>,
     /// A problem of the inbox; absent when there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]

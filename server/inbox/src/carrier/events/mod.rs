@@ -22,7 +22,7 @@ pub use shapes::{
 /// The extension's name in `capabilities.extensions`.
 pub const EXTENSION: &str = "io.modelcontextprotocol/events";
 
-/// The first message of a stream, and again after a gap.
+/// The method of a stream's first message, which is sent again after a gap.
 pub const METHOD_ACTIVE: &str = "notifications/events/active";
 /// The method of one event on a stream.
 pub const METHOD_EVENT: &str = "notifications/events/event";

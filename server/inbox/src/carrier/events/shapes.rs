@@ -23,7 +23,7 @@ pub struct EventList {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EventTypeView {
-    /// Its name.
+    /// The type's name.
     pub name: String,
     /// What the event reports.
     pub description: String,
