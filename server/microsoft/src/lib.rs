@@ -1,6 +1,6 @@
-//! The ways in and out through Microsoft: the HTTP seam, signing in, Graph, and on top of them Teams, mail and the bot.
+//! The connection to Microsoft: HTTP, signing in, Graph, and on top of them Teams, mail and the bot.
 //!
-//! It must never decide who may speak: it asks the gate.
+//! It must never decide which sender may speak: it asks the gate.
 
 pub mod bot;
 pub mod entra;
@@ -10,7 +10,7 @@ pub mod mail;
 mod outgoing;
 pub mod teams;
 
-// So that the tests' support names this crate as those of the crate above do.
+// The tests' support can then name this crate in the same way as the tests of the crate above do.
 #[cfg(test)]
 extern crate self as entraclaw_microsoft;
 

@@ -1,4 +1,5 @@
-//! Whether the address that a mail says it is from can be believed: by what the own mail system wrote into it.
+//! Checks by the agent's own mail system's headers whether a mail really comes from the address in its
+//! `From`.
 //! It must never believe a line that the sender could have written.
 
 use std::collections::BTreeSet;
@@ -6,14 +7,14 @@ use std::collections::BTreeSet;
 use super::wire::Headers;
 use entraclaw_inbox::gate::MailAddress;
 
-/// Why an address is believed; a word for the facts beside the text.
+/// Why an address is believed, as a word for the facts of the message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Proof {
     /// DMARC passed.
     Dmarc,
     /// Microsoft's composite authentication passed.
     CompositeAuth,
-    /// It came from inside the organisation.
+    /// The mail came from inside the organisation.
     Internal,
 }
 
@@ -27,26 +28,26 @@ impl Proof {
     }
 }
 
-/// The own mail system, as far as is known.
+/// The agent's own mail system, as far as it is known.
 #[derive(Debug, Clone, Default)]
 pub(super) struct House {
-    /// Domains of the agent's own addresses.
+    /// The domains of the agent's own addresses.
     pub(super) domains: BTreeSet<String>,
-    /// The name under which the own gateway writes its results; Exchange Online gives none.
+    /// The name under which the organisation's own gateway writes its results; Exchange Online writes none.
     pub(super) authserv_id: Option<String>,
 }
 
-/// What one `Authentication-Results` says.
+/// The content of one `Authentication-Results` header.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Results {
     dmarc: Option<String>,
     composite: Option<String>,
     header_from: Option<String>,
-    /// The same method twice: somebody plays tricks.
+    /// The header has the same method or domain twice, so a sender may have tampered with it.
     ambiguous: bool,
 }
 
-/// Proves that a mail is from `from`, or says in a few words why it is not proven.
+/// Proves that a mail is from `from`, or says in a few words why that is not proven.
 pub(super) fn prove(headers: &Headers, from: &MailAddress, house: &House) -> Result<Proof, &'static str> {
     let results = own_results(headers, house);
     if results.ambiguous {
@@ -56,7 +57,7 @@ pub(super) fn prove(headers: &Headers, from: &MailAddress, house: &House) -> Res
     if says(&results.dmarc, "fail") || says(&results.composite, "fail") {
         return Err("authentication of the sender failed");
     }
-    // Exchange strips these headers from what comes from outside; on inner mail it checks no DMARC.
+    // Exchange removes these headers from mail that comes from outside; it checks no DMARC on internal mail.
     let mut internal = headers.all("x-ms-exchange-organization-authas").peekable();
     let is_internal =
         internal.peek().is_some() && internal.all(|value| value.eq_ignore_ascii_case("internal"));
@@ -75,10 +76,11 @@ pub(super) fn prove(headers: &Headers, from: &MailAddress, house: &House) -> Res
     }
 }
 
-/// The results that the own mail system wrote. Each hop puts its line on top, so without a name only the topmost can
-/// be its own, and it has none; with a name, the gateway takes that name out of what comes in.
+/// The results that the agent's own mail system wrote. Each hop puts its line on top. Exchange Online's line
+/// has no name, so only the topmost line can be its own, and only if that line has no name. A gateway with a
+/// name removes lines with its name from incoming mail.
 fn own_results(headers: &Headers, house: &House) -> Results {
-    // What stands below a line that can't be read may be the sender's.
+    // The sender may have written the lines below a line that can't be read.
     let mut lines = headers.down_to_unread("authentication-results").map(parse);
     let own = match &house.authserv_id {
         None => lines.next().filter(|(id, _)| id.is_none()),
@@ -87,7 +89,7 @@ fn own_results(headers: &Headers, house: &House) -> Results {
     own.map(|(_, results)| results).unwrap_or_default()
 }
 
-/// The authentication service's name, if the line begins with one, and what it found.
+/// Reads the authentication service's name, if the line begins with one, and its results.
 fn parse(line: &str) -> (Option<String>, Results) {
     let plain = without_comments(line);
     let mut statements = plain.split(';').map(str::trim).filter(|s| !s.is_empty()).peekable();
@@ -116,7 +118,7 @@ fn parse(line: &str) -> (Option<String>, Results) {
     (name, results)
 }
 
-/// Takes comments and quoted texts out, which can hold anything, and blanks around `=`.
+/// Removes comments and quoted texts, which can hold anything, and blanks around `=`.
 fn without_comments(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
     let mut depth = 0_u32;
@@ -131,7 +133,7 @@ fn without_comments(line: &str) -> String {
             '(' if !quoted => depth += 1,
             ')' if !quoted => depth = depth.saturating_sub(1),
             c if quoted || depth > 0 => {
-                // A word instead of nothing, so that what is quoted can't vanish between two others.
+                // A placeholder, so that the words before and after the quoted text are not joined.
                 if quoted && !out.ends_with('_') {
                     out.push('_');
                 }
@@ -203,7 +205,8 @@ mod tests {
             let lines = [("authentication-results", top), ("Authentication-Results", PASS)];
             prove_with(&lines, "alice@fabrikam.com", None).unwrap_err();
         }
-        // A line with a name is some relay's; it does not make the nameless one below it the topmost.
+        // A line with a name comes from a relay; it does not make the line without a name below it the
+        // topmost.
         for named in ["mx.example.com; dmarc=fail", "mx.example.com; none", "mx.contoso.com"] {
             let lines = [("Authentication-Results", named), ("Authentication-Results", PASS)];
             prove_with(&lines, "alice@fabrikam.com", None).unwrap_err();

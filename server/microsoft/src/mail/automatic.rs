@@ -1,18 +1,18 @@
-//! Mail that no person wrote just now: automatic replies, lists, bounces, notices, invitations.
-//! It must never be answered, or two machines write to each other for ever.
+//! Recognises mail that no person wrote: automatic replies, lists, bounces, notices, invitations.
+//! Such mail must never be answered, or two machines may write to each other for ever.
 
 use super::wire::Mail;
 use entraclaw_inbox::gate::MailAddress;
 
-/// Local parts of machines.
+/// Local parts of the addresses of machines.
 const MACHINES: &[&str] = &["mailer-daemon", "postmaster", "bounce", "bounces"];
-/// What local parts of machines hold.
+/// Words in the local parts of the addresses of machines.
 const MACHINE_WORDS: &[&str] = &["noreply", "no-reply", "donotreply", "do-not-reply"];
-/// Hosts of Microsoft's notices, with all that is below them.
+/// The hosts that Microsoft sends notices from; their subdomains count too.
 const NOTICE_HOSTS: &[&str] =
     &["teams.mail.microsoft", "mail.teams.microsoft", "communication.microsoft.com"];
 
-/// What kind of machine wrote it; `None` for a person's mail.
+/// The kind of automatic mail; `None` for a person's mail.
 pub(super) fn automatic(mail: &Mail, from: &MailAddress) -> Option<&'static str> {
     if mail.kind.to_ascii_lowercase().contains("eventmessage") {
         return Some("a calendar message");

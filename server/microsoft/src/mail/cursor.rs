@@ -1,5 +1,6 @@
-//! How far the inbox has been read: `sources/mail.json`.
-//! It must never be fatal: a broken file is kept aside, and reading starts again from a safe point, not from nothing.
+//! The position up to which the inbox has been read: `sources/mail.json`.
+//! It must never be fatal: a broken file is kept aside, and reading starts again from a safe point, not from
+//! nothing.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -10,49 +11,49 @@ use sha2::{Digest as _, Sha256};
 use entraclaw_inbox::record::Channel;
 use entraclaw_inbox::source::position::{self, POSITION_VERSION, Position};
 
-/// Where the cursor is kept.
+/// The cursor's file in the home folder.
 pub const CURSOR_FILE: &str = "sources/mail.json";
 /// The largest cursor that is read.
 const CURSOR_BYTES_MAX: u64 = 4 * 1024 * 1024;
-/// Marks of mails that were dealt with, two a mail; the oldest are forgotten first.
+/// How many marks of handled mails are kept, two for each mail; the oldest are forgotten first.
 pub(super) const SEEN_MAX: usize = 8_192;
-/// Mails that can wait to be read again.
+/// The most mails that can wait to be read again.
 pub(super) const PENDING_MAX: usize = 1_000;
 
-/// The whole position.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Cursor {
-    /// Version of this shape; 1.
+    /// Version of this format; 1.
     pub(super) v: u32,
-    /// What was received before this is history.
+    /// Mails that were received before this time are history.
     pub(super) since: Timestamp,
-    /// When the first start was, by this machine's clock, while Graph has not answered yet.
+    /// The time of the first start by this machine's clock, kept until Graph has answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) first_start: Option<Timestamp>,
-    /// The newest time of receipt that was dealt with.
+    /// The newest time of receipt among the handled mails.
     pub(super) read_to: Timestamp,
-    /// Where to go on, as Graph gave it; absent before the first page and after a reset.
+    /// Graph's link to the next page; absent before the first page and after a reset.
     #[serde(default)]
     pub(super) link: Option<String>,
-    /// When the link's series began; Graph bounds how many mails a series with a filter holds.
+    /// When the link's series began; Graph limits how many mails a series with a filter holds.
     #[serde(default)]
     pub(super) begun: Option<Timestamp>,
-    /// Mails that are known and could not be read yet, with the time from which they are tried.
+    /// Mails that are known and could not be read yet, with the time of the first attempt.
     #[serde(default)]
     pub(super) pending: BTreeMap<String, Timestamp>,
-    /// When the last loss of the journal's files was noticed for which was read again.
+    /// The time of the last loss of journal files for which the inbox was read again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) losses_done: Option<Timestamp>,
-    /// Of what was received from then on, the journal tells what is news, until all of it was read once more.
+    /// For mails received from this time on, the journal decides which are news, until all of them were read
+    /// again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) again_from: Option<Timestamp>,
-    /// Mails that were dealt with.
+    /// Mails that were handled.
     #[serde(default)]
     pub(super) seen: Seen,
 }
 
 impl Cursor {
-    /// Everything that was received after `from` is to be read once more, and the journal tells what of it is news.
+    /// Has every mail received after `from` read again; the journal decides which of them are news.
     pub(super) fn go_back_to(&mut self, from: Timestamp) {
         let from = from.max(self.since);
         self.link = None;
@@ -60,18 +61,19 @@ impl Cursor {
         self.again_from = Some(self.again_from.map_or(from, |before| before.min(from)));
     }
 
-    /// Whether a mail that was received then is read once more.
+    /// Whether a mail received at this time is read again.
     pub(super) fn is_again(&self, received: Option<Timestamp>) -> bool {
         self.again_from.is_some_and(|from| received.is_none_or(|at| at >= from))
     }
 }
 
-/// A position for an inbox that another server has read up to `since`.
+/// The position for an inbox that another server has read up to `since`.
 pub fn position(since: Timestamp) -> Option<Vec<u8>> {
     position::to_bytes(&Cursor::starting_at(since)).ok()
 }
 
-/// A set of marks that forgets its oldest when it is full. Marks are hashes, for some ids are chosen by strangers.
+/// A set of marks that forgets its oldest when it is full. Marks are hashes, because senders choose some of
+/// the ids.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(from = "VecDeque<String>", into = "VecDeque<String>")]
 pub(super) struct Seen {
@@ -94,7 +96,7 @@ impl From<Seen> for VecDeque<String> {
 }
 
 impl Seen {
-    /// Whether `id`, or a mail of this key, was dealt with.
+    /// Whether the mail with this id or key was handled.
     pub(super) fn has(&self, what: &str) -> bool {
         self.known.contains(&mark(what))
     }

@@ -1,5 +1,5 @@
-//! The inbox's delta: one page by one link, and what an answer means that is no page.
-//! It must never take a link apart or put one together but the first.
+//! Reads the inbox's delta, one page by one link, and says what Graph's errors mean.
+//! It must never take a link apart, and must build only the first link of a series.
 
 use jiff::Timestamp;
 use serde_json::Value;
@@ -7,11 +7,11 @@ use serde_json::Value;
 use super::wire::{self, Mail, Row};
 use crate::graph::{Failure, GraphClient, GraphError, Scope};
 
-/// What a page shows of each mail: enough to see whether it is worth reading.
+/// The fields of each mail in a page: enough to see whether the mail is worth reading.
 const SELECTED: &str = "id,receivedDateTime,from";
-/// What is read of a mail.
+/// The fields that are read of a mail.
 const MAIL_SELECTED: &str = "id,internetMessageId,conversationId,subject,importance,from,sender,replyTo,toRecipients,ccRecipients,receivedDateTime,sentDateTime,isDraft,body,uniqueBody,internetMessageHeaders";
-/// Attachments by name; their contents stay where they are.
+/// Reads only the names and types of attachments, not their contents.
 const ATTACHMENTS_EXPANDED: &str = "attachments($select=id,name,contentType,isInline)";
 
 /// A page of the delta.
@@ -19,13 +19,13 @@ const ATTACHMENTS_EXPANDED: &str = "attachments($select=id,name,contentType,isIn
 pub(super) struct Page {
     pub(super) rows: Vec<Row>,
     pub(super) unreadable: usize,
-    /// Where to go on.
+    /// The link to the next page or the next round.
     pub(super) link: String,
-    /// Whether there is nothing more for now.
+    /// Whether this is the last page for now.
     pub(super) last: bool,
 }
 
-/// The link of a new series: everything in the inbox that was received since.
+/// The link of a new series: every mail in the inbox that was received since `since`.
 pub(super) fn first_link(client: &GraphClient, since: Timestamp) -> String {
     let filter = format!("receivedDateTime ge {since:.0}");
     client.url(
@@ -41,7 +41,7 @@ pub(super) async fn page(client: &GraphClient, link: &str) -> Result<Page, Graph
         return Err(GraphError::malformed("the page of mail has no `value`"));
     }
     let (rows, unreadable) = wire::rows(&page);
-    // Both on one page are against the rule; then there is more.
+    // The protocol allows only one of the two links on a page; if both are there, another page follows.
     if let Some(link) = client.link(&page, "@odata.nextLink")? {
         return Ok(Page { rows, unreadable, link, last: false });
     }
@@ -51,7 +51,7 @@ pub(super) async fn page(client: &GraphClient, link: &str) -> Result<Page, Graph
     }
 }
 
-/// Reads a mail; `None` when it is there no longer.
+/// Reads a mail; `None` when it does not exist.
 pub(super) async fn mail(
     client: &GraphClient,
     id: &str,
@@ -69,7 +69,7 @@ pub(super) async fn mail(
     }
 }
 
-/// Whether Graph no longer knows where we were, so that a new series must begin.
+/// Whether Graph has forgotten our position, so that a new series must begin.
 pub(super) fn is_reset(error: &GraphError) -> bool {
     let code = |code: &String| {
         let code = code.to_ascii_lowercase();
@@ -79,7 +79,7 @@ pub(super) fn is_reset(error: &GraphError) -> bool {
         || error.status.is_some_and(|status| (400..500).contains(&status)) && error.codes.iter().any(code)
 }
 
-/// Whether the failure is of the way to Graph, so that asking for another mail would fail too.
+/// Whether the failure concerns the connection to Graph, so that reading another mail would fail too.
 pub(super) fn is_general(error: &GraphError) -> bool {
     matches!(
         error.failure,
@@ -87,7 +87,7 @@ pub(super) fn is_general(error: &GraphError) -> bool {
     )
 }
 
-/// What somebody can do about it.
+/// What the operator can do about the error.
 pub(super) fn advice(error: &GraphError) -> &str {
     match error.failure {
         Failure::Forbidden => "check that the token has the scope Mail.ReadWrite, and Mail.Send for sending",

@@ -1,5 +1,5 @@
-//! From a mail of an allowed person to a draft of a record: sanitised text, and the facts beside it.
-//! It must never let a raw text of a stranger through, in the text or in the facts.
+//! Turns a mail of an allowed person into a draft of a record: sanitised text, and facts.
+//! It must never let a sender's raw text through, in the text or in the facts.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,17 @@ use entraclaw_sanitize::{
     Attachment, AttachmentKind, Context, Limits, Markup, clean_file_name, clean_name, sanitize,
 };
 
-/// The conversation of every mail, as the record has it.
+/// The chat id of every mail's record.
 pub(super) const CHAT_ID: &str = "email";
 /// The fact that holds the sender's proven address.
 pub(super) const SENDER_MAIL: &str = "sender_mail";
 /// The fact that holds Graph's id of the conversation.
 pub(super) const CONVERSATION: &str = "conversation_id";
-/// The most attachments that the facts name; the text names all.
+/// The most attachments that the facts name; the text names all of them.
 const ATTACHMENTS_NAMED_MAX: usize = 10;
-/// The longest typed name that is shown before an address.
+/// The longest display name that is shown before an address.
 const NAME_CHARS_MAX: usize = 80;
-/// The longest `Message-ID` that is kept as it is.
+/// The longest `Message-ID` that is kept unchanged.
 const INTERNET_ID_BYTES_MAX: usize = 512;
 
 /// How a mail is encrypted, if it is.
@@ -44,12 +44,12 @@ impl Encryption {
         }
     }
 
-    /// What stands in the place of the text.
+    /// The text that replaces the encrypted text.
     pub(super) fn notice(self) -> String {
         format!("[encrypted mail ({}): its text can't be read here]", self.as_str())
     }
 
-    /// Looks for the signs. A mail that is only signed is not encrypted.
+    /// Tells how a mail is encrypted. A mail that is only signed is not encrypted.
     pub(super) fn of(mail: &Mail) -> Option<Self> {
         let kind = mail.headers.all("content-type").next().unwrap_or_default().to_ascii_lowercase();
         let enveloped = |kind: &str| {
@@ -73,7 +73,8 @@ impl Encryption {
     }
 }
 
-/// What makes it the same mail when it is seen again: the `Message-ID`, which survives every resync and copy.
+/// The key by which a mail is recognised again: the `Message-ID`, which stays the same after a resync or a
+/// copy.
 pub(super) fn key(mail: &Mail) -> String {
     let plain = |id: &&str| id.len() <= INTERNET_ID_BYTES_MAX && id.bytes().all(|b| b.is_ascii_graphic());
     match mail.internet_id.as_deref().map(str::trim).filter(plain) {
@@ -82,7 +83,6 @@ pub(super) fn key(mail: &Mail) -> String {
     }
 }
 
-/// Makes the draft.
 pub(super) fn draft(mail: &Mail, from: &MailAddress, proof: Proof, now: Timestamp) -> Draft {
     let encryption = Encryption::of(mail);
     let parts = history::split(&mail.body, mail.unique.as_ref());
@@ -134,7 +134,7 @@ pub(super) fn draft(mail: &Mail, from: &MailAddress, proof: Proof, now: Timestam
     }
 }
 
-/// The name that the sender typed, with the proven address, which is what counts.
+/// The sender's display name with the proven address, which is the part that counts.
 fn shown_name(person: Option<&Person>, from: &MailAddress) -> String {
     let name = person.map(|p| clean_name(&p.name)).unwrap_or_default();
     let name: String = name.chars().take(NAME_CHARS_MAX).collect();
@@ -144,7 +144,7 @@ fn shown_name(person: Option<&Person>, from: &MailAddress) -> String {
     clean_name(&format!("{name} ({})", from.as_str()))
 }
 
-/// A push shows nothing but the text, so the subject is in it.
+/// Puts the subject into the text, because a push shows only the text.
 fn with_subject(subject: &str, text: String) -> String {
     let name = clean_name(subject);
     let subject = sanitize(&name, Markup::Text, &Context::default(), &Limits::default()).text;
@@ -167,10 +167,11 @@ fn context(mail: &Mail, history: &str, encryption: Option<Encryption>) -> Contex
     };
     let mut kinds: Vec<AttachmentKind> = mail.attachments.iter().map(of).collect();
     if !history.is_empty() && encryption.is_none() {
-        // It is escaped already, so it is HTML but for its line breaks.
+        // The text is escaped already; only its line breaks must become HTML.
         kinds.push(AttachmentKind::Quote { author: None, html: history.replace('\n', "<br>") });
     }
-    // No tag of a mail's HTML can name them, so that all have their place at the end.
+    // With an empty id, no tag in a mail's HTML can refer to an attachment, so all of them are shown at the
+    // end.
     let attachments = kinds.into_iter().map(|kind| Attachment { id: String::new(), kind }).collect();
     Context { attachments, mentions: Vec::new() }
 }

@@ -1,25 +1,25 @@
-//! What is new in a mail, and what it repeats from earlier ones.
-//! It must never lose a line: what is not surely history is new.
+//! Separates the new part of a mail from what it repeats of earlier mails.
+//! It must never lose a line: a line that is not certainly history is new.
 
 use super::wire::Body;
 use entraclaw_sanitize::{Context, Limits, Markup, sanitize};
 
-/// How much readable text of a body is looked at.
+/// How much readable text of a body is examined.
 const LOOKED_AT: Limits =
     Limits { max_input_bytes: 1024 * 1024, max_text_bytes: 64 * 1024, max_quote_bytes: 2 * 1024 };
-/// Lines after `From:` in which the date of a forwarded heading stands.
+/// How many lines after `From:` are searched for the date of a forwarded heading.
 const HEADING_LINES_MAX: usize = 6;
 
 /// A body in two parts.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Parts {
-    /// What is new, raw.
+    /// The new part, not sanitised.
     pub new: Body,
-    /// What it repeats, as sanitised text; empty when nothing is.
+    /// The repeated part as sanitised text; empty when the mail repeats nothing.
     pub(super) history: String,
 }
 
-/// Takes a body apart. Exchange says what is unique in it; where it does not, the usual headings do.
+/// Splits a body. Exchange says which part is unique; where it does not, the usual headings decide.
 pub(super) fn split(body: &Body, unique: Option<&Body>) -> Parts {
     let whole = readable(body);
     if let Some(unique) = unique.filter(|unique| !readable(unique).is_empty()) {
@@ -28,7 +28,8 @@ pub(super) fn split(body: &Body, unique: Option<&Body>) -> Parts {
         return Parts { new: unique.clone(), history: without_rule(&rest).to_owned() };
     }
     match heading(&whole) {
-        // What is above the heading has been sanitised, so its escapes are undone to be sanitised with the rest.
+        // The text above the heading is sanitised already; its escapes are undone, because the new part is
+        // sanitised later.
         Some(at) if !whole[..at].trim().is_empty() => Parts {
             new: Body { html: false, content: unescaped(whole[..at].trim_end()) },
             history: whole[at..].to_owned(),
@@ -46,7 +47,8 @@ fn unescaped(text: &str) -> String {
     text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&")
 }
 
-/// What of `whole` comes after the lines of `new`; blanks do not count. All of it when they are not there.
+/// The part of `whole` after the lines of `new`, compared without blanks; all of `whole` when `new` is not
+/// its start.
 fn rest_after(whole: &str, new: &str) -> String {
     let bare = |line: &str| line.split_whitespace().collect::<String>();
     let mut wanted = new.lines().map(bare).filter(|line| !line.is_empty()).peekable();
@@ -64,14 +66,14 @@ fn rest_after(whole: &str, new: &str) -> String {
     whole[at..].trim().to_owned()
 }
 
-/// The text without a line that mail programs draw above what they quote.
+/// Removes the line that mail programs draw above a quoted mail.
 fn without_rule(text: &str) -> &str {
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
     let drawn = !first.is_empty() && first.trim().chars().all(|c| matches!(c, '-' | '_'));
     if drawn { rest.trim_start() } else { text }
 }
 
-/// Where the first heading of an earlier mail begins.
+/// The place where the first heading of an earlier mail begins.
 fn heading(text: &str) -> Option<usize> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let mut at = 0;

@@ -1,5 +1,5 @@
-//! Which mails are news, and from whom. Pure.
-//! It must never look at a display name, nor believe an address that nobody vouched for.
+//! Decides which mails are news, and from which sender; pure.
+//! It must never look at a display name, nor believe an address that is not authenticated.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,7 +13,7 @@ use super::wire::{Mail, Person};
 use entraclaw_inbox::gate::{self, MailAddress, MailGate};
 use entraclaw_inbox::record::Draft;
 
-/// What judging needs to know.
+/// The data that a judgement needs.
 pub(super) struct Bench<'a> {
     pub(super) gate: &'a MailGate,
     /// Addresses of the agent itself.
@@ -23,33 +23,33 @@ pub(super) struct Bench<'a> {
     pub(super) now: Timestamp,
 }
 
-/// What a mail is.
+/// The result of judging a mail.
 #[derive(Debug)]
 pub(super) enum Verdict {
-    /// A message of an allowed person.
+    /// The mail is a message of an allowed person.
     News(Box<Draft>),
-    /// The agent's own, or not yet sent: dropped without a word.
+    /// The mail is the agent's own or a draft; it is dropped without a log entry.
     Own,
-    /// Not let in.
+    /// The mail is refused.
     Refuse(Reason),
-    /// Whether it is let in can't be known now.
+    /// The gate can't decide about this mail now.
     Later,
 }
 
-/// Why a mail is not let in.
+/// Why a mail is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Reason {
-    /// It names no address that could be compared.
+    /// The mail has no address that can be compared.
     NoAddress,
-    /// Not on the allowlist.
+    /// The address is not on the allowlist.
     NotListed,
-    /// Somebody else sent it in that name.
+    /// Another person, who is not allowed, sent the mail in the name of an allowed person.
     SentByOther,
-    /// The answer would go to somebody else.
+    /// The answer would go to an address that is not allowed.
     AnswerElsewhere,
-    /// Nobody vouches for the address.
+    /// The mail system does not confirm the address.
     NotProven(&'static str),
-    /// No person wrote it.
+    /// A machine wrote the mail.
     Automatic(&'static str),
 }
 
@@ -66,7 +66,7 @@ impl fmt::Display for Reason {
 }
 
 impl Bench<'_> {
-    /// What is known already by the sender's address alone, so that nothing more has to be read.
+    /// The verdict that the sender's address alone decides, so that the mail need not be read.
     pub(super) fn glance(&self, from: &Person) -> Option<Verdict> {
         match from.address() {
             None => Some(Verdict::Refuse(Reason::NoAddress)),
@@ -75,7 +75,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Nothing for an address that is let in.
+    /// Returns `None` for an allowed address.
     fn listed(&self, address: &MailAddress, at: Option<Timestamp>, reason: Reason) -> Option<Verdict> {
         match self.gate.decide(address, at) {
             gate::Verdict::Accept => None,
@@ -84,7 +84,6 @@ impl Bench<'_> {
         }
     }
 
-    /// Judges a whole mail.
     pub(super) fn judge(&self, mail: &Mail) -> Verdict {
         if mail.draft {
             return Verdict::Own;

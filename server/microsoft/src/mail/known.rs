@@ -1,5 +1,5 @@
-//! What reading has taught and sending needs: the agent's own addresses.
-//! Nothing in here may be set by a model.
+//! What the source learns and the service needs: the agent's own addresses.
+//! A model must never be able to set anything in here.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
@@ -13,17 +13,17 @@ use entraclaw_inbox::gate::MailAddress;
 /// The most addresses of one account.
 const ADDRESSES_MAX: usize = 100;
 
-/// Shared between the source and the mail service.
+/// The agent's own addresses, shared between the source and the mail service.
 #[derive(Debug, Default)]
 pub struct MailKnown(Mutex<Option<BTreeSet<MailAddress>>>);
 
 impl MailKnown {
-    /// The agent's own addresses, as far as is known.
+    /// The addresses that are known so far.
     pub(super) fn own(&self) -> BTreeSet<MailAddress> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default()
     }
 
-    /// The own mail system.
+    /// The agent's own mail system.
     pub(super) fn house(&self, authserv_id: Option<&str>) -> House {
         House {
             domains: self.own().iter().map(|address| address.host().to_owned()).collect(),
@@ -31,8 +31,8 @@ impl MailKnown {
         }
     }
 
-    /// Asks Graph once who the agent is. What Graph refuses to say stays unknown: then its own mails are not on the
-    /// allowlist, and inner mail is not believed.
+    /// Asks Graph once for the agent's own addresses. Without them the agent's own mails are refused as not
+    /// on the allowlist, and internal mail is not believed.
     pub async fn identify(&self, client: &GraphClient) -> Result<(), GraphError> {
         if self.0.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
             return Ok(());

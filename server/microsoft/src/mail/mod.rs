@@ -1,6 +1,7 @@
-//! Mail: a look at what changed in the inbox a tick, then only the mails that are new; and reading and sending.
-//! It must never believe an address that the own mail system does not vouch for, nor show a text that has not passed
-//! the sanitiser.
+//! Mail: each poll asks which mails changed in the inbox and reads only the new ones; the tools read and send
+//! mail.
+//! It must never believe an address that the agent's own mail system does not confirm, nor show a text that
+//! has not passed the sanitiser.
 
 mod auth;
 mod automatic;
@@ -36,38 +37,39 @@ use entraclaw_inbox::source::{InboundSource, SourceStatus};
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::storage::Storage;
 
-/// What the source is made of.
+/// The parts of the mail source.
 #[derive(Clone)]
 pub struct MailParts {
-    /// Graph.
+    /// The client for Graph.
     pub client: Arc<GraphClient>,
     /// Where the cursor is kept.
     pub storage: Arc<dyn Storage>,
-    /// For the status and the interaction log.
+    /// Gives the times of the status and of the interaction log.
     pub clock: Arc<dyn Clock>,
-    /// Who may speak.
+    /// Decides which senders may speak.
     pub gate: Arc<MailGate>,
-    /// Shared with the service.
+    /// The agent's own addresses, shared with the service.
     pub known: Arc<MailKnown>,
     /// The `[mail]` table.
     pub options: Settings,
 }
 
-/// The source.
+/// The mail source, which polls the inbox.
 pub struct MailSource {
     parts: MailParts,
     status: SourceStatus,
-    /// On a first start, what was received before this is history; what came before the first poll is not.
+    /// Set on a first start: mails received before this time are history, mails received before the first
+    /// poll are not.
     started: Instant,
 }
 
 impl MailSource {
-    /// A source that has not asked anybody yet.
+    /// A source that has not sent a request yet.
     pub fn new(parts: MailParts) -> Self {
         Self::with_status(parts, SourceStatus::default())
     }
 
-    /// A source that reports to a handle which somebody else has already.
+    /// A source that reports to an existing status handle.
     pub fn with_status(parts: MailParts, status: SourceStatus) -> Self {
         Self { parts, status, started: Instant::now() }
     }

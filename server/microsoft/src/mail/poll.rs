@@ -1,5 +1,7 @@
-//! The loop: a round of the delta, the new mails one by one, the journal, then the position.
-//! It must never save a position that the journal does not cover, nor let one mail that can't be read hold the others.
+//! The poll loop: it reads the delta and the new mails, appends them to the journal, and then saves the
+//! position.
+//! It must never save a position that the journal does not cover, nor let one unreadable mail hold up the
+//! others.
 
 mod take;
 
@@ -24,29 +26,29 @@ use entraclaw_inbox::source::position::{self, FirstStart, Position as _};
 use entraclaw_inbox::source::status::{Failed, SourceState, SourceStatus};
 use entraclaw_sanitize::clean_name;
 
-/// Pages of one round; what is left is read in the next.
+/// The most pages in one round; the rest is read in the next.
 const ROUND_PAGES_MAX: usize = 200;
-/// Mails that are put in order together.
+/// How many mails are gathered and sorted together.
 const GATHERED_MAX: usize = 500;
-/// How far before the newest mail a new series begins after a reset; what was seen is not news again.
+/// After a reset, a new series begins this long before the newest mail; handled mails are not news again.
 const RESET_OVERLAP: SignedDuration = SignedDuration::from_hours(72);
-/// Age at which a series is begun anew: Graph bounds how many mails one with a filter holds.
+/// The age at which a series is started anew: Graph limits how many mails a series with a filter holds.
 const SERIES_AGE_MAX: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// Refusals of a kept link after which it is given up.
+/// A kept link is given up after this many refusals.
 const LINK_REFUSALS_MAX: u32 = 3;
-/// Failures in a row for which mails that are known wait for the page that fails.
+/// How many times in a row a page may fail before the mails that are already known are handled without it.
 const ORDER_FAILURES_MAX: u32 = 2;
-/// The longest pause after failures that the server named no time for.
+/// The longest pause after failures for which a retry does not help soon.
 const FAILURE_PAUSE_MAX: Duration = Duration::from_secs(600);
-/// Pause before mails are read again that the journal did not keep.
+/// The pause before reading mails again that the journal could not keep.
 const APPEND_PAUSE: Duration = Duration::from_secs(5);
 
 /// Why a round ended early.
 enum Trouble {
     Graph(GraphError),
-    /// Graph forgot where we were, and there is another question to ask.
+    /// Graph forgot our position, and a new series can begin at once.
     Reset,
-    /// The journal keeps nothing.
+    /// The journal could not keep the mails, or too many mails wait to be read again.
     Journal,
 }
 
@@ -61,21 +63,21 @@ pub(super) struct Poll<'a> {
     journal: &'a Journal,
     status: SourceStatus,
     cursor: Cursor,
-    /// In which the position is saved.
+    /// The term in which the position is saved.
     term: u64,
-    /// The first start, while the inbox has not answered since.
+    /// The first start, until the inbox has answered.
     first_look: Option<FirstStart>,
     failures: u32,
-    /// Resets since a round was completed.
+    /// The number of resets since the last completed round.
     resets: u32,
     refusals: Refusals<Reason>,
-    /// Newest time of receipt of the round.
+    /// The newest time of receipt in this round.
     newest: Option<Timestamp>,
-    /// Rounds so far.
     rounds: usize,
     /// A mail could not be read in this round.
     mails_failed: bool,
-    /// A row of this round can't be judged now: the position stays, so that the next round brings it again.
+    /// A row of this round can't be judged now, so the position stays and the next round brings the row
+    /// again.
     held: bool,
     /// Why the position could not be saved.
     unsaved: Option<String>,
@@ -107,7 +109,6 @@ impl<'a> Poll<'a> {
         }
     }
 
-    /// Runs for ever.
     pub(super) async fn run(mut self) -> Infallible {
         loop {
             let next = Instant::now() + self.parts.options.poll_interval;
@@ -191,8 +192,8 @@ impl<'a> Poll<'a> {
         self.take(ids, Some(link)).await
     }
 
-    /// On a first start, what was received before the server started is history. The server's clock counts, and it
-    /// is known only now. Times of receipt are whole seconds.
+    /// On a first start, sets the time before which mails are history. The server's clock counts, and it is
+    /// known only now. Times of receipt are whole seconds.
     fn begin_history(&mut self) {
         let Some(first) = self.first_look.take() else { return };
         let since = first.history_ends(self.parts.options.look_back, self.parts.client.server_now());
@@ -200,7 +201,7 @@ impl<'a> Poll<'a> {
         self.save();
     }
 
-    /// Goes back where the journal's files have lost messages.
+    /// Moves the position back when the journal's files have lost messages.
     fn go_back(&mut self) {
         let Some(again) = self.journal.to_read_again(self.cursor.losses_done) else { return };
         let from = again.from().unwrap_or(self.cursor.since);
@@ -211,12 +212,12 @@ impl<'a> Poll<'a> {
         self.journal.interaction(ReadAgain::told(Channel::Email, from.max(self.cursor.since)));
     }
 
-    /// Where to go on, or the first link of a new series and that it is one.
+    /// Returns the link to read next, and whether it begins a new series.
     fn begin_series(&mut self) -> (String, bool) {
         let client = &self.parts.client;
         let now = client.server_now();
         let stale = self.cursor.begun.is_some_and(|begun| now.duration_since(begun) > SERIES_AGE_MAX);
-        // A kept link is checked like any other: the file, or the configured root, may have changed.
+        // A kept link is checked like any other, because the file or the configured root may have changed.
         let kept = self.cursor.link.as_ref().filter(|_| !stale).and_then(|link| client.own_link(link).ok());
         if let Some(link) = kept {
             return (link, false);
@@ -227,8 +228,8 @@ impl<'a> Poll<'a> {
         (delta::first_link(client, before.max(self.cursor.since)), true)
     }
 
-    /// A page can't be read. What is known already waits for it for a while, so that all can be put in order, and then
-    /// no longer.
+    /// Handles a page that can't be read. The mails that are already known wait for the page, so that all can
+    /// be sorted together; after a few failures they are handled without it.
     async fn on_missing_page(
         &mut self,
         ids: BTreeSet<String>,
@@ -250,14 +251,14 @@ impl<'a> Poll<'a> {
         Ok(())
     }
 
-    /// Moves the position, but never past a row that can't be judged now.
+    /// Moves the position, unless a row can't be judged now.
     fn move_to(&mut self, link: Option<String>) {
         if !self.held {
             self.cursor.link = link;
         }
     }
 
-    /// A link that Graph no longer knows is forgotten, and a new series begins.
+    /// Drops a link that Graph has forgotten, so that a new series begins.
     fn on_refused_page(&mut self, error: GraphError) -> Trouble {
         let refused = matches!(error.failure, Failure::BadRequest | Failure::NotFound)
             && self.failures + 1 >= LINK_REFUSALS_MAX;
@@ -275,7 +276,7 @@ impl<'a> Poll<'a> {
         if self.resets == 1 { Trouble::Reset } else { error.into() }
     }
 
-    /// Notes what a row of the delta asks for. The last word about a mail counts.
+    /// Notes which mail a row of the delta asks for. The last row about a mail counts.
     fn on_row(&mut self, row: Row, ids: &mut BTreeSet<String>) {
         let (id, received, from) = match row {
             Row::Removed { id } => {
@@ -297,7 +298,7 @@ impl<'a> Poll<'a> {
             }
             return;
         }
-        // What the address alone decides costs no request.
+        // When the address alone decides, no request is needed.
         let own = self.parts.known.own();
         let house = auth::House::default();
         match from.as_ref().and_then(|from| self.bench(&own, &house).glance(from)) {
@@ -325,7 +326,7 @@ impl<'a> Poll<'a> {
         self.refusals.write(self.journal, refusal, self.parts.clock.now());
     }
 
-    /// Saves the position. A failure costs only what a restart reads again.
+    /// Saves the position. After a failure, a restart only reads some mails again.
     fn save(&mut self) {
         let saved = position::save(&*self.parts.storage, self.term, &self.cursor);
         self.unsaved = position::note_saved::<Cursor>(self.unsaved.as_ref(), saved);
@@ -342,7 +343,7 @@ impl<'a> Poll<'a> {
         let pause = if error.is_transient() {
             self.parts.client.delay_after(error, self.failures)
         } else {
-            // Repeating it does not help soon, but somebody may repair it.
+            // A retry does not help soon, but the operator may repair the cause.
             let pause = Duration::from_secs(30).saturating_mul(1 << self.failures.saturating_sub(1).min(8));
             pause.min(FAILURE_PAUSE_MAX)
         };

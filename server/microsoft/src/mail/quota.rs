@@ -1,5 +1,5 @@
-//! How many mails may leave in an hour, so that two machines can't write to each other for ever.
-//! It must never forget a conversation that was answered within the hour, but when there are too many of them.
+//! Limits how many mails may leave in an hour, so that two machines can't write to each other for ever.
+//! It must never forget a conversation that was answered within the hour.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Conversations that are counted; beyond it nothing more is sent until one of them is free again.
+/// How many conversations are counted; when all are in use, nothing more is sent until one of them is free
+/// again.
 const CONVERSATIONS_MAX: usize = 500;
 const WINDOW: Duration = Duration::from_secs(3_600);
 
-/// Counts what was sent, by conversation or address.
+/// Counts the sent mails by conversation or address.
 #[derive(Debug)]
 pub struct Quota {
     per_hour: usize,
@@ -19,12 +20,12 @@ pub struct Quota {
 }
 
 impl Quota {
-    /// Allows so many mails an hour for each name.
+    /// Allows `per_hour` mails an hour for each name.
     pub fn new(per_hour: u32) -> Self {
         Self { per_hour: usize::try_from(per_hour).unwrap_or(usize::MAX), sent: Mutex::default() }
     }
 
-    /// Takes one from the quota of `name`, if there is one left.
+    /// Uses one mail of the quota of `name`; `false` when none is left.
     pub(super) fn take(&self, name: &str, now: Instant) -> bool {
         let mut sent = self.sent.lock().unwrap_or_else(PoisonError::into_inner);
         sent.retain(|_, times| {

@@ -1,5 +1,6 @@
-//! The service: shows delivered mails whole, and sends what the model wrote to allowed addresses, at most once.
-//! It must never repeat a mail because an answer was lost; it looks at what became of its draft instead.
+//! The mail service: it shows delivered mails whole, and sends the model's mails to allowed addresses, at
+//! most once.
+//! It must never repeat a mail because an answer was lost; it checks the state of the mail's draft instead.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,45 +23,47 @@ use entraclaw_inbox::tool::{
 use entraclaw_sanitize::{Context, Limits, Markup, clean_name, sanitize};
 use entraclaw_seams::random::Random;
 
-/// How long one sending may take in all, so that it answers within the shortest time limit of a host.
+/// How long sending one mail may take in all, so that the answer comes within the shortest time limit of a
+/// host.
 const SEND_TIME_MAX: Duration = Duration::from_secs(45);
 /// How long reading a mail is tried.
 const READ_PATIENCE: Duration = Duration::from_secs(20);
-/// Looks at the draft after a lost answer, and the pause before each: a sent mail becomes visible late.
+/// The pauses before each check of the draft after a lost answer: a sent mail becomes visible late.
 const LOOKS_BACK: [Duration; 3] = [Duration::from_secs(2), Duration::from_secs(4), Duration::from_secs(8)];
 /// How much of a mail is shown.
 const SHOWN: Limits =
     Limits { max_input_bytes: 4 * 1024 * 1024, max_text_bytes: 256 * 1024, max_quote_bytes: 2 * 1024 };
-/// Names the attempt in the mail itself, so that a person can find out where it came from.
+/// A header that names the attempt in the mail itself, so that a person can find out where the mail came
+/// from.
 const ATTEMPT_HEADER: &str = "x-entraclaw-attempt";
 
-/// What the service is made of; a cheap clone.
+/// The parts of the mail service; a clone is cheap.
 #[derive(Clone)]
 pub struct GraphMailService {
-    /// Graph.
+    /// The client for Graph.
     pub client: Arc<GraphClient>,
-    /// What was delivered, and the interaction log.
+    /// Holds the delivered mails and the interaction log.
     pub journal: Journal,
-    /// Who may be written to.
+    /// Decides which addresses may get mail.
     pub gate: Arc<MailGate>,
-    /// For the names of attempts.
+    /// Gives the names of attempts.
     pub random: Arc<dyn Random>,
-    /// How much may be sent.
+    /// Limits how many mails may be sent.
     pub quota: Arc<Quota>,
 }
 
-/// Where a mail goes, checked.
+/// The checked recipients of a mail, and the subject.
 struct Letter {
     to: Vec<MailAddress>,
     /// Empty for a reply, which keeps the conversation's.
     subject: String,
     /// The mail that it answers.
     answers: Option<String>,
-    /// What its quota is counted by.
+    /// The names that count it in the quota.
     counted_by: Vec<String>,
 }
 
-/// What became of a draft.
+/// The state of a draft after a lost answer.
 enum Fate {
     Sent,
     StillDraft,
@@ -88,7 +91,7 @@ impl MailService for GraphMailService {
 }
 
 impl GraphMailService {
-    /// The record of a mail that was let in, if its sender still may speak.
+    /// The record of a delivered mail, if its sender may still speak.
     fn delivered(&self, message_id: &str) -> Result<(Record, MailAddress), MailError> {
         let found = self.journal.find(message_id).ok().flatten().filter(|r| r.channel == Channel::Email);
         let record = found.ok_or(MailError::UnknownMail)?;
@@ -133,7 +136,7 @@ impl GraphMailService {
         if !letter.counted_by.iter().all(|name| self.quota.take(name, now)) {
             return Err(MailError::TooMany);
         }
-        // The log has it before anybody else.
+        // The attempt is logged before it is sent.
         self.log(&mail.target, "about to send".to_owned());
         let deadline = now + SEND_TIME_MAX;
         let prepared =
@@ -148,7 +151,7 @@ impl GraphMailService {
         Ok(SentMail { message_id: id, to, subject: clean_name(&subject) })
     }
 
-    /// Finds out where a mail goes, and refuses every address that the gate does not accept.
+    /// Determines the recipients of a mail, and refuses every address that the gate does not allow.
     fn address(&self, target: &MailTarget) -> Result<Letter, MailError> {
         match target {
             MailTarget::Reply { message_id } => {
@@ -174,7 +177,8 @@ impl GraphMailService {
         }
     }
 
-    /// Makes the draft. Nobody but the agent sees one, so an attempt that may have been applied can be made again.
+    /// Makes the draft. Only the agent can see drafts, so an attempt that may have been applied can be
+    /// repeated.
     async fn prepare(
         &self,
         content_type: ContentType,
@@ -201,7 +205,7 @@ impl GraphMailService {
         };
         let url = self.client.url(&["me", "messages", answered, "createReply"], &[]);
         let (id, subject) = known_draft(&self.create(&url, &json!({})).await?)?;
-        // Graph addresses it by what the mail says, which need not be the address that was proven.
+        // Graph takes the recipients from the mail's headers, and they may differ from the proven address.
         let change = json!({"body": body, "toRecipients": to, "ccRecipients": [], "bccRecipients": []});
         let url = self.client.url(&["me", "messages", &id], &[]);
         self.client.patch(&url, &change, Scope::Mailbox).await.map_err(|e| refused(&e))?;
@@ -218,7 +222,7 @@ impl GraphMailService {
         made.map(|answer| answer.body)
     }
 
-    /// Sends a draft. Where the answer is lost, the draft tells what became of it.
+    /// Sends a draft. When the answer is lost, the draft's state shows whether it was sent.
     async fn post(&self, id: &str) -> Result<(), MailError> {
         let url = self.client.url(&["me", "messages", id, "send"], &[]);
         let mut problem = String::new();
@@ -231,7 +235,7 @@ impl GraphMailService {
             problem = error.to_string();
             match self.look_back(id).await {
                 Fate::Sent => return Ok(()),
-                // Seen to be unsent at every look, so asking once more is no blind repetition.
+                // Every check showed that the draft is not sent, so one more attempt is no blind repetition.
                 Fate::StillDraft => {}
                 Fate::Unknown => break,
             }
@@ -244,7 +248,7 @@ impl GraphMailService {
         let mut drafts = 0;
         for pause in LOOKS_BACK {
             tokio::time::sleep(pause).await;
-            // On its way from the drafts to the sent items it is nowhere.
+            // A mail on its way from the drafts to the sent items is in neither folder.
             let Ok(answer) = self.client.get_once(&url, Scope::Mailbox).await else { continue };
             match answer.body.get("isDraft").and_then(Value::as_bool) {
                 Some(false) => return Fate::Sent,
@@ -270,7 +274,7 @@ impl GraphMailService {
     }
 }
 
-/// Id and subject of a draft that Graph made.
+/// The id and subject of a draft that Graph made.
 fn known_draft(draft: &Value) -> Result<(String, String), MailError> {
     let text = |name: &str| draft.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let id = text("id");

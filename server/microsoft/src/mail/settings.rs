@@ -1,18 +1,18 @@
-//! What the operator decided about mail.
+//! The operator's settings for mail.
 
 use std::time::Duration;
 
-/// The mail source and the tools for mail.
+/// The settings of the mail source and of the tools for mail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// Whether the inbox is polled and mail can be read and sent.
     pub enabled: bool,
-    /// Time between two looks at the inbox.
+    /// The time between two polls of the inbox.
     pub poll_interval: Duration,
-    /// How far back a first start looks; what is older is history.
+    /// How far back a first start reads; older mails are history.
     pub look_back: Duration,
-    /// The name under which the organisation's own mail gateway writes `Authentication-Results`; Exchange Online
-    /// gives none.
+    /// The name under which the organisation's own mail gateway writes `Authentication-Results`; Exchange
+    /// Online writes none.
     pub authserv_id: Option<String>,
     /// Mails that may be sent in one conversation, or to one address, in an hour.
     pub messages_per_hour: u32,

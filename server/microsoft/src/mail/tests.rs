@@ -1,4 +1,4 @@
-//! The source and the service against a small mailbox, on a paused clock.
+//! The source and the service against a small simulated mailbox, on a paused clock.
 
 mod service;
 mod source;
@@ -22,20 +22,20 @@ const PASS: &str = "dmarc=pass header.from=contoso.com";
 
 type Fault = Box<dyn FnMut(&str) -> Option<Reply> + Send>;
 
-/// What Graph has.
+/// The state of the simulated Graph.
 #[derive(Default)]
 struct State {
     mails: BTreeMap<String, Value>,
-    /// Rows of all pages; a link names one of them, so asking again gives the same answer.
+    /// The rows of all pages; a link names one page, so asking again gives the same answer.
     pages: Vec<Vec<Value>>,
-    /// A series was begun; another one tells everything again.
+    /// A series has begun; another one returns everything again.
     begun: bool,
     fault: Option<Fault>,
     sent: Vec<String>,
     drafts: BTreeMap<String, Value>,
 }
 
-/// A mailbox that tells its pages behind links.
+/// A mailbox that returns its pages behind links.
 #[derive(Clone)]
 struct Mini {
     script: Arc<Script>,
@@ -67,7 +67,7 @@ impl Mini {
         json!({"id": id, "receivedDateTime": mail["receivedDateTime"], "from": mail["from"]})
     }
 
-    /// The next round: its pages.
+    /// Sets the pages of the next round.
     fn round(&self, pages: Vec<Vec<Value>>) {
         self.state.lock().unwrap().pages.extend(pages);
     }
@@ -176,7 +176,7 @@ impl House {
         Self { mini: mini.clone(), storage, journal, parts, clock }
     }
 
-    /// Lets the source run for a while; then it is dropped where it stands.
+    /// Lets the source run for a while, then drops it in the middle of its work.
     async fn run_s(&self, seconds: u64) -> SourceStatus {
         self.run_ms(seconds * 1_000).await
     }

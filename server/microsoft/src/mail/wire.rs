@@ -1,4 +1,4 @@
-//! Graph's mails as far as they matter, read leniently: unknown fields and values are no error.
+//! The parts of Graph's mails that matter, read leniently: unknown fields and values are no error.
 //! It must never panic on an answer, and one unreadable item must never hide the others.
 
 use jiff::Timestamp;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use entraclaw_inbox::gate::MailAddress;
 
-/// The longest id that is believed.
+/// The longest id that is accepted.
 const ID_BYTES_MAX: usize = 1_024;
 /// The most headers, recipients and attachments that are read of one mail.
 const HEADERS_MAX: usize = 500;
@@ -23,18 +23,18 @@ pub(super) enum Row {
         /// Graph's id.
         id: String,
     },
-    /// The mail is new, or something about it changed; then perhaps only the change is shown.
+    /// The mail is new or changed; after a change, the item may show only the changed fields.
     Changed {
         /// Graph's id.
         id: String,
         /// When the mailbox got it.
         received: Option<Timestamp>,
-        /// Who it says it is from; absent in a change of something else.
+        /// The stated sender; absent when another field changed.
         from: Option<Person>,
     },
 }
 
-/// A name with an address, both a stranger's words.
+/// A name with an address; the sender of the mail chose both.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Person {
     pub(super) name: String,
@@ -47,7 +47,7 @@ impl Person {
     }
 }
 
-/// What is attached.
+/// An attachment.
 #[derive(Debug, Clone)]
 pub(super) struct Part {
     pub(super) name: String,
@@ -55,7 +55,7 @@ pub(super) struct Part {
     pub(super) inline: bool,
 }
 
-/// A body and how to read it.
+/// A body and its format.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Body {
     pub(super) html: bool,
@@ -78,18 +78,19 @@ pub(super) struct Mail {
     pub(super) importance: String,
     pub from: Option<Person>,
     pub(super) sender: Option<Person>,
-    /// All of them: an answer goes to each. One that can't be read has no address.
+    /// All of them, because an answer goes to each. An unreadable one has an empty address.
     pub(super) reply_to: Vec<Person>,
     pub(super) to: Vec<Person>,
     pub(super) cc: Vec<Person>,
     pub(super) body: Body,
-    /// What is new in it, as Exchange sees it.
+    /// The part that is new according to Exchange.
     pub(super) unique: Option<Body>,
     pub(super) headers: Headers,
     pub(super) attachments: Vec<Part>,
 }
 
-/// The headers, in their order, names in lower case. One that is too long keeps its place, without its value.
+/// The headers in their order, with names in lower case. A header that is too long keeps its place without
+/// its value.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Headers(Vec<(String, Option<String>)>);
 
@@ -100,12 +101,12 @@ impl Headers {
         Self(first.map(|(name, value)| (name.to_ascii_lowercase(), readable(value))).collect())
     }
 
-    /// The values of one header, the newest first, as each hop puts its own in front.
+    /// The values of one header, newest first, because each hop puts its own in front.
     pub(super) fn all<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.each(name).map(Option::unwrap_or_default)
     }
 
-    /// As [`Headers::all`], but only down to the first value that was too long to be read.
+    /// Like [`Headers::all`], but stops at the first value that was too long to be read.
     pub(super) fn down_to_unread<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a str> {
         self.each(name).map_while(|value| value)
     }
@@ -123,7 +124,7 @@ impl Headers {
     }
 }
 
-/// The items of a page and how many could not be read.
+/// The items of a page, and how many items could not be read.
 pub(super) fn rows(page: &Value) -> (Vec<Row>, usize) {
     let Some(values) = page.get("value").and_then(Value::as_array) else { return (Vec::new(), 0) };
     let rows: Vec<Row> = values.iter().filter_map(row).collect();
@@ -208,7 +209,7 @@ fn text(value: &Value, name: &str) -> Option<String> {
     value.get(name).and_then(Value::as_str).map(str::to_owned)
 }
 
-/// A truth, which some of Graph's own samples write as a text.
+/// A boolean, which some of Graph's own samples write as a text.
 fn truth(value: &Value, name: &str) -> bool {
     match value.get(name) {
         Some(Value::Bool(truth)) => *truth,
@@ -221,7 +222,8 @@ fn id(value: &Value) -> Option<String> {
     text(value, "id").filter(|id| usable(id))
 }
 
-/// Whether a text can be an id of Graph's, and so stand in a path, a log and in front of a model.
+/// Whether a text can be one of Graph's ids, so that it may be used in a path, a log and a text for the
+/// model.
 pub(super) fn usable(id: &str) -> bool {
     (1..=ID_BYTES_MAX).contains(&id.len())
         && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_=+/.".contains(&b))

@@ -1,5 +1,6 @@
-//! What the mails of a round become: read, judged, appended, and then the position moves.
-//! A failure must never touch another mail, and the position must never move before the journal has what it covers.
+//! Reads and judges the mails of a round, appends the news to the journal, and then moves the position.
+//! A failure must never affect another mail, and the position must never move before the journal has what it
+//! covers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -18,36 +19,37 @@ use entraclaw_inbox::journal::{Interaction, InteractionKind};
 use entraclaw_inbox::record::{Channel, Draft};
 use entraclaw_inbox::source::SourceState;
 
-/// Mails that are read at the same time; Graph allows four requests, and the tools need one.
+/// How many mails are read at the same time; Graph allows four requests, and the tools need one.
 const READS_MAX: usize = 3;
 /// How long one mail is tried in a round.
 const READ_PATIENCE: Duration = Duration::from_secs(15);
-/// How long a mail that can't be read is tried before it counts as lost.
+/// How long reading a mail is tried again before the mail counts as lost.
 const PENDING_FOR: SignedDuration = SignedDuration::from_hours(24);
-/// How long a mail is looked for that the inbox names and that is not there: a copy of the service may be behind.
+/// How long a mail is tried again that the inbox lists but Graph does not find: a replica of the service may
+/// be behind.
 const MISSING_FOR: SignedDuration = SignedDuration::from_mins(10);
 
-/// What came of reading mails.
+/// The outcome of reading some mails.
 #[derive(Default)]
 struct Reading {
     read: Vec<Mail>,
-    /// Gone, or not yet everywhere.
+    /// Mails that are deleted, or not yet on every replica.
     missing: Vec<String>,
     failed: Vec<String>,
-    /// Several at once failed, so the rest was not tried.
+    /// All mails of one batch failed, or the connection failed, so the rest was not tried.
     stopped: bool,
-    /// The way to Graph itself fails.
+    /// The connection to Graph fails.
     general: Option<GraphError>,
 }
 
 impl Poll<'_> {
-    /// Reads and judges mails, appends what is news, and then moves the position to `link`.
+    /// Reads and judges mails, appends the news, and then moves the position to `link`.
     pub(super) async fn take(&mut self, ids: BTreeSet<String>, link: Option<String>) -> Result<(), Trouble> {
         let mut round = Reading::default();
         let failed_before = self.mails_failed;
         self.read(&self.in_turn(&ids), &mut round).await;
         if !round.stopped {
-            // Once more at once, so that a hiccup does not cost the order.
+            // One immediate retry, so that a short failure does not change the order of mails.
             let again = std::mem::take(&mut round.failed);
             self.read(&again, &mut round).await;
         }
@@ -55,7 +57,7 @@ impl Poll<'_> {
         let (news, open) = self.judge_all(&read);
         self.mails_failed = failed_before || !failed.is_empty();
         if !self.mails_failed && general.is_none() {
-            // Before the mails are told, so that they don't come with a warning that is over.
+            // This comes before the mails are appended, so that they carry no outdated warning.
             self.status.update(SourceState::recover);
         }
         let left: Vec<(String, SignedDuration)> = missing
@@ -66,7 +68,7 @@ impl Poll<'_> {
             .collect();
         let others = self.cursor.pending.keys().filter(|id| !ids.contains(*id)).count();
         if others + left.len() > PENDING_MAX {
-            // No room to remember them, so they are asked for by the old link again.
+            // There is no room to remember them, so the old link must bring them again.
             return Err(general.map_or(Trouble::Journal, Trouble::Graph));
         }
         let keys: Vec<String> = news.iter().map(|draft| draft.key.clone()).collect();
@@ -86,8 +88,8 @@ impl Poll<'_> {
         general.map_or(Ok(()), |error| Err(Trouble::Graph(error)))
     }
 
-    /// New mails first, and those that failed before each time from another place, so that none keeps another from
-    /// its turn.
+    /// Puts new mails first. Mails that failed before start at another place each time, so that each of them
+    /// gets its turn.
     fn in_turn(&self, ids: &BTreeSet<String>) -> Vec<String> {
         let (mut late, mut new): (Vec<String>, Vec<String>) =
             ids.iter().cloned().partition(|id| self.cursor.pending.contains_key(id));
@@ -99,7 +101,7 @@ impl Poll<'_> {
         new
     }
 
-    /// Reads mails, a few at a time, until a few that were asked for together all fail.
+    /// Reads mails in small batches, until a whole batch or the connection fails.
     async fn read(&mut self, ids: &[String], round: &mut Reading) {
         let client = self.parts.client.clone();
         for some in ids.chunks(READS_MAX) {
@@ -129,9 +131,9 @@ impl Poll<'_> {
         }
     }
 
-    /// What is news, oldest first, and the ids of what can't be judged now.
+    /// Returns the news, oldest first, and the ids of mails that can't be judged now.
     fn judge_all(&mut self, mails: &[Mail]) -> (Vec<Draft>, BTreeSet<String>) {
-        // Who was let in a moment ago may have written at once, and what is refused is not judged again.
+        // A sender who was just allowed may have written at once, and a refused mail is not judged again.
         self.parts.gate.look(self.journal);
         let own = self.parts.known.own();
         let house = self.parts.known.house(self.parts.options.authserv_id.as_deref());
@@ -156,7 +158,7 @@ impl Poll<'_> {
         (news.into_iter().map(|(_, _, draft)| draft).collect(), open)
     }
 
-    /// Whether a mail was news before, or was refused.
+    /// Whether a mail was already news or was refused.
     fn is_dealt_with(&self, mail: &Mail) -> bool {
         let key = key(mail);
         let was_news = self.cursor.seen.has(&key);
@@ -166,13 +168,13 @@ impl Poll<'_> {
         self.journal.has(&key) || (!was_news && self.cursor.seen.has(&mail.id))
     }
 
-    /// Of the mails that were asked for, remembers those that could not be read, each for as long as it may still come.
+    /// Remembers the mails that could not be read, each for as long as it may still come.
     fn keep_for_later(&mut self, asked: &BTreeSet<String>, left: Vec<(String, SignedDuration)>) {
         let now = self.parts.clock.now();
         let mut before: BTreeMap<String, Timestamp> =
             asked.iter().filter_map(|id| self.cursor.pending.remove_entry(id)).collect();
         for (id, for_max) in left {
-            // While a mail can't be judged, the time in which it must be read does not run.
+            // While a mail can't be judged, its time limit does not run.
             let since = before.remove(&id).filter(|_| for_max != SignedDuration::MAX).unwrap_or(now);
             if now.duration_since(since) <= for_max {
                 self.cursor.pending.insert(id, since);

@@ -1,4 +1,4 @@
-//! What is shown whole, and what leaves, once.
+//! Which mails are shown whole, and which mails are sent, once.
 
 use rstest::rstest;
 
@@ -70,7 +70,7 @@ async fn nobody_else_is_written_to_or_read() {
     let outcome = service.send_email(OutgoingMail { target, ..reply() }).await.unwrap_err();
     assert!(!outcome.to_string().contains("token-1"), "{outcome}");
     assert_eq!(house.mini.lines().len(), before, "nothing was even asked");
-    // Whoever is no longer allowed is not answered either, though the mail was delivered.
+    // A sender who has lost permission gets no answer either, though the mail was delivered.
     let closed = GraphMailService { gate: Arc::new(MailGate::new([])), ..service };
     assert_eq!(closed.send_email(reply()).await.unwrap_err(), MailError::UnknownMail);
     assert_eq!(closed.read_email("m1".to_owned()).await.unwrap_err(), MailError::UnknownMail);
@@ -109,7 +109,7 @@ async fn a_lost_answer_is_looked_up_in_the_draft(
             return None;
         }
         if left {
-            // The lock is held by whoever answers, so the mail leaves a moment later.
+            // The code that answers holds the lock, so the mail leaves a moment later.
             let state = state.clone();
             tokio::spawn(async move {
                 let mut state = state.lock().unwrap();

@@ -1,4 +1,4 @@
-//! What is read, what is news, what is kept.
+//! Which mails are read, which are news, and which are kept.
 
 use proptest::prelude::*;
 use rstest::rstest;
@@ -137,7 +137,7 @@ async fn a_link_to_another_host_is_not_followed() {
     assert!(
         house.mini.script.seen().iter().all(|s| s.request.url.starts_with("https://graph.microsoft.com/"))
     );
-    // The same for a link that stands in the file.
+    // The same for a link in the file.
     house.mini.heal();
     house.run_s(30).await;
     let text = String::from_utf8(house.storage.bytes(CURSOR_FILE).unwrap()).unwrap();
@@ -184,7 +184,7 @@ async fn mails_that_always_fail_keep_no_other_from_its_turn() {
     let house = House::new();
     let rows = (1..8).map(|n| house.mini.mail(&format!("a{n}"), n, &json!({}))).collect();
     house.mini.round(vec![rows]);
-    // Six of the first seven never answer: two whole handfuls.
+    // Six of the first seven never answer: two whole batches.
     house
         .mini
         .fault(|line| (line.contains("messages/a") && !line.contains("messages/a7?")).then(Reply::broken));
@@ -236,7 +236,7 @@ async fn what_the_journal_does_not_keep_does_not_move_the_position() {
     let long = json!({"body": {"contentType": "text", "content": "a long text ".repeat(1_000)}});
     let row = house.mini.mail("m1", 35, &long);
     house.mini.round(vec![vec![row]]);
-    // Room for the position, not for the mail.
+    // There is room for the position, but not for the mail.
     house.storage.set_space_left(Some(3_000));
     house.run_s(10).await;
     let house = house.restarted();
@@ -328,7 +328,7 @@ async fn who_the_agent_is_need_not_be_known() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
-    /// Whatever is repeated, cut off, reset or killed: every mail comes once.
+    /// Every mail arrives exactly once, despite repeated, cut off and reset answers and killed processes.
     #[test]
     fn every_mail_comes_exactly_once(
         rounds in prop::collection::vec(
@@ -357,7 +357,7 @@ proptest! {
                         (_, false) => line.contains("messages/").then(Reply::broken),
                     }
                 });
-                // It may die in the middle of everything.
+                // The process may end at any moment.
                 house.run_ms(runs_ms).await;
                 if dies {
                     house = house.restarted();
