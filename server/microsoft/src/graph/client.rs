@@ -1,5 +1,6 @@
-//! The client: sends a request with a token and an id, waits its turn, and tells failures apart.
-//! It must never send the token anywhere but to its origin, and never repeat a POST that may have been applied.
+//! The client for Graph: it sends a request with a token and an id, waits its turn, and tells failures apart.
+//! It must never send the token anywhere but to its origin, and never repeat a POST that may have been
+//! applied.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,33 +23,33 @@ use entraclaw_seams::clock::Clock;
 use entraclaw_seams::random::Random;
 use entraclaw_seams::secret::Secret;
 
-/// A POST that was throttled waits no longer than this before it is given back to its caller.
+/// How long a throttled POST waits at most before its caller gets the error.
 const POST_WAIT_MAX: Duration = Duration::from_secs(20);
-/// Where SharePoint and OneDrive keep files.
+/// The hosts where SharePoint and OneDrive keep files.
 const FILE_STORES: [&str; 3] = [".sharepoint.com", ".sharepoint.us", ".svc.ms"];
 const USER_AGENT: &str = concat!("entraclaw/", env!("CARGO_PKG_VERSION"));
-/// Requests for the mailbox at a time; Graph refuses a fifth.
+/// The most requests for the mailbox at a time; Graph refuses a fifth.
 const MAILBOX_REQUESTS_MAX: usize = 4;
-/// Items that a page of mail is asked to hold.
+/// How many items the client asks for in a page of mail.
 const MAIL_PAGE_ITEMS: u32 = 50;
-/// A difference to the server's clock below this is the coarseness of `Date`, not skew.
+/// A smaller difference to the server's clock comes from the coarse `Date` header and is no skew.
 const SKEW_IGNORED: SignedDuration = SignedDuration::from_secs(2);
 
-/// What a client is made of.
+/// The parts of a client.
 pub struct GraphParts {
-    /// How requests get there.
+    /// Sends the requests.
     pub transport: Arc<dyn HttpTransport>,
-    /// Where tokens come from.
+    /// Gives the tokens.
     pub tokens: Arc<dyn TokenSource>,
-    /// For `Retry-After` dates and the server's skew.
+    /// Gives the time for `Retry-After` dates and the server's skew.
     pub clock: Arc<dyn Clock>,
-    /// For request ids and jitter.
+    /// Gives request ids and jitter.
     pub random: Arc<dyn Random>,
-    /// The only place that the token goes to.
+    /// The only origin that gets the token.
     pub origin: Origin,
     /// How long one request may take.
     pub request_timeout: Duration,
-    /// Time between two requests for one chat; [`super::CHAT_SPACING`] against the real Graph.
+    /// The time between two requests for one chat; [`super::CHAT_SPACING`] against the real Graph.
     pub chat_spacing: Duration,
 }
 
@@ -61,13 +62,13 @@ pub struct Answer {
     pub body: Value,
 }
 
-/// What asking for a file gives.
+/// The answer to a request for a file.
 enum Found {
     Bytes(Vec<u8>),
     Elsewhere(String),
 }
 
-/// Whether an address is one of Microsoft's stores of files, whose links carry a right of their own.
+/// Whether an address is in one of Microsoft's file stores, whose links carry their own access right.
 fn is_file_store(location: &str) -> bool {
     let Ok(url) = url::Url::parse(location) else { return false };
     let known = |host: &str| FILE_STORES.iter().any(|suffix| host.ends_with(suffix));
@@ -77,29 +78,29 @@ fn is_file_store(location: &str) -> bool {
         && url.host_str().is_some_and(known)
 }
 
-/// Talks to Graph.
+/// A client for Graph.
 pub struct GraphClient {
     parts: GraphParts,
     pace: Pace,
     mailbox: Semaphore,
     skew: Mutex<SignedDuration>,
-    /// The difference by the last `Date` header, whatever its size.
+    /// The difference according to the last `Date` header, whatever its size.
     told_skew: Mutex<Option<SignedDuration>>,
     requests_total: AtomicU64,
     throttled_total: AtomicU64,
 }
 
-/// What a client has asked of Graph since its start.
+/// How many requests a client has sent to Graph since its start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Requests sent, repeated ones too.
+    /// The number of requests sent, including repeated ones.
     pub requests_total: u64,
-    /// Of those, answered with 429.
+    /// The number of these requests that were answered with 429.
     pub throttled_total: u64,
 }
 
 impl GraphClient {
-    /// A client that has not talked to anybody yet.
+    /// A client that has sent no request yet.
     pub fn new(parts: GraphParts) -> Self {
         let pace = Pace::new(parts.chat_spacing);
         Self {
@@ -113,7 +114,7 @@ impl GraphClient {
         }
     }
 
-    /// An absolute URL of version 1.0.
+    /// An absolute URL of Graph's version 1.0.
     pub fn url(&self, segments: &[&str], query: &[(&str, &str)]) -> String {
         self.parts.origin.url(segments, query)
     }
@@ -128,14 +129,14 @@ impl GraphClient {
         self.pace.free_at(chat)
     }
 
-    /// The server's time as far as its `Date` headers have told it; else ours.
+    /// The server's time according to its `Date` headers; this machine's time before the first.
     pub fn server_now(&self) -> Timestamp {
         let skew = *self.skew.lock().unwrap_or_else(PoisonError::into_inner);
         let now = self.parts.clock.now();
         now.checked_add(skew).unwrap_or(now)
     }
 
-    /// What a time of the server's is on this machine's clock.
+    /// Converts a time of the server's clock to this machine's clock.
     pub fn on_our_clock(&self, server_time: Timestamp) -> Option<Timestamp> {
         let skew = *self.skew.lock().unwrap_or_else(PoisonError::into_inner);
         server_time.checked_sub(skew).ok()
@@ -147,12 +148,12 @@ impl GraphClient {
         about * (800 + share) / 1_000
     }
 
-    /// How far the server's clock is ahead of ours, by its last answer; `None` before the first.
+    /// How far the server's clock is ahead of ours, by its last answer; `None` before the first answer.
     pub fn clock_skew(&self) -> Option<SignedDuration> {
         *self.told_skew.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What was asked so far.
+    /// The number of requests so far.
     pub fn usage(&self) -> Usage {
         Usage {
             requests_total: self.requests_total.load(Ordering::Relaxed),
@@ -160,7 +161,7 @@ impl GraphClient {
         }
     }
 
-    /// The current token, to keep it out of what is sent to people.
+    /// The current token, so that a caller can keep it out of messages to people.
     pub async fn token(&self) -> Option<Secret> {
         self.parts.tokens.token().await.ok()
     }
@@ -176,20 +177,20 @@ impl GraphClient {
         self.own_link(link).map(Some)
     }
 
-    /// A link that was kept, checked to stay on our origin.
+    /// A link that the caller kept, checked to stay on our origin.
     pub fn own_link(&self, link: &str) -> Result<String, GraphError> {
         self.parts.origin.follow(link).map_err(|foreign| {
             GraphError::new(Failure::ForeignLink, foreign.to_string(), self.parts.random.uuid())
         })
     }
 
-    /// One GET, without a retry but the one after a fresh token. For callers that have a schedule of their own.
+    /// One GET, repeated only once with a fresh token. It is for callers that have their own schedule.
     pub async fn get_once(&self, url: &str, scope: Scope<'_>) -> Result<Answer, GraphError> {
         self.exchange(Method::Get, url, None, scope, 0).await
     }
 
-    /// As [`GraphClient::get_once`], but nothing when the answer's body is `last` again, to the byte: it has been read
-    /// before. With the answer come its bytes, to ask with the next time.
+    /// Like [`GraphClient::get_once`], but returns nothing when the answer's body equals `last` to the byte.
+    /// With an answer it returns the body's bytes, which the caller passes the next time.
     pub async fn get_news_once(
         &self,
         url: &str,
@@ -206,18 +207,19 @@ impl GraphClient {
         self.exchange_as(Method::Get, url, None, scope, 0, read).await
     }
 
-    /// A GET that is repeated by rule until `patience` is used up.
+    /// A GET that is repeated by the retry rules until `patience` is used up.
     pub async fn get(&self, url: &str, scope: Scope<'_>, patience: Duration) -> Result<Answer, GraphError> {
         let patience = patience.min(retry::RETRY_TOTAL_MAX);
         self.repeat(Method::Get, url, None, scope, patience, GraphError::is_transient).await
     }
 
-    /// A PATCH, which is safe to repeat: it says how something is to be, not what to add.
+    /// A PATCH, which is safe to repeat: it states how an item should be, not what to add.
     pub async fn patch(&self, url: &str, body: &Value, scope: Scope<'_>) -> Result<Answer, GraphError> {
         self.write(Method::Patch, url, body, scope, GraphError::is_transient).await
     }
 
-    /// The bytes behind a URL of ours. Where Graph sends to a store of files, that is asked without our token.
+    /// The bytes behind a URL of ours. When Graph redirects to a file store, the store is asked without our
+    /// token.
     pub async fn download(&self, url: &str, scope: Scope<'_>) -> Result<Vec<u8>, GraphError> {
         let found = self.exchange_as(Method::Get, url, None, scope, 0, Self::found).await?;
         let location = match found {
@@ -245,7 +247,8 @@ impl GraphClient {
         }
     }
 
-    /// A POST. Only what was certainly not applied is tried again: a throttled one, or one that found no connection.
+    /// A POST. It is repeated only if it was certainly not applied: it was throttled, or there was no
+    /// connection.
     pub async fn post(&self, url: &str, body: &Value, scope: Scope<'_>) -> Result<Answer, GraphError> {
         let again = |error: &GraphError| matches!(error.failure, Failure::Throttled | Failure::Unreachable);
         self.write(Method::Post, url, body, scope, again).await
@@ -263,7 +266,7 @@ impl GraphClient {
         self.repeat(method, url, Some(bytes), scope, POST_WAIT_MAX, again).await
     }
 
-    /// Asks until it succeeds, or another try makes no sense, or `patience` would be used up.
+    /// Repeats a request until it succeeds, or another try makes no sense, or `patience` would be used up.
     async fn repeat(
         &self,
         method: Method,
@@ -290,7 +293,7 @@ impl GraphClient {
         }
     }
 
-    /// How long to wait after a failure: what the server said, else the rule.
+    /// How long to wait after a failure: the time that the server named, else the time by the rule.
     pub fn delay_after(&self, error: &GraphError, retry: u32) -> Duration {
         error.retry_after.unwrap_or_else(|| backoff(retry, &*self.parts.random))
     }
@@ -320,7 +323,8 @@ impl GraphClient {
             tokens.token().await.map_err(|error| GraphError::sign_in(error, self.parts.random.uuid()))?;
         let mut refreshed = false;
         loop {
-            // Given back at the end of each try. It is never closed, so there is always one to come.
+            // Each try gives its turn back at its end. The semaphore is never closed, so a turn always
+            // becomes free.
             let _turn = if scope == Scope::Mailbox { self.mailbox.acquire().await.ok() } else { None };
             tokio::time::sleep_until(self.pace.book(scope, Instant::now())).await;
             let id = self.parts.random.uuid();
@@ -390,7 +394,7 @@ impl GraphClient {
                         tracing::debug!(%id, "a piece of an answer could not be read and was mended");
                         return Ok(Answer { status: response.status, body });
                     }
-                    // Only the place: the reason may repeat a part of the body.
+                    // Only the place is kept, because the reason may repeat a part of the body.
                     let place = format!("line {} column {}", error.line(), error.column());
                     let length = response.body.len();
                     Err(failed(Failure::Malformed, format!("{length} bytes that are not JSON at {place}")))
@@ -403,7 +407,7 @@ impl GraphClient {
             failed(error::failure_of(response.status), message.replace(token.expose(), "(hidden)"));
         error.codes = envelope.codes.iter().map(|c| c.replace(token.expose(), "(hidden)")).collect();
         error.request_id = error.request_id.or(envelope.request_id);
-        // A challenge may come as 403 too, and a better token helps there as well.
+        // A challenge may come as 403 too, and then a better token helps as well.
         if matches!(response.status, 401 | 403)
             && let Some(claims) = claims_challenge(&response.headers)
         {
@@ -416,7 +420,7 @@ impl GraphClient {
         Err(error)
     }
 
-    /// An answer that is a file, or says where it is.
+    /// Reads an answer that is a file or says where the file is.
     fn found(&self, response: &HttpResponse, id: &str, token: &Secret) -> Result<Found, GraphError> {
         let location =
             response.header("location").filter(|_| matches!(response.status, 301 | 302 | 307 | 308));
@@ -445,8 +449,9 @@ impl GraphClient {
     }
 }
 
-/// What is preferred, in one header. System messages are called `unknownFutureValue` without the first; ids of mails
-/// change when they are moved without the second, which must be in every request; so must the size of a page.
+/// The preferences, in one header. Without `include-unknown-enum-members`, Graph calls system messages
+/// `unknownFutureValue`. Without `ImmutableId`, ids of mails change when the mails are moved. Every mailbox
+/// request must have `ImmutableId` and the page size.
 fn preferences(scope: Scope<'_>) -> String {
     match scope {
         Scope::Mailbox => format!("IdType=\"ImmutableId\", odata.maxpagesize={MAIL_PAGE_ITEMS}"),

@@ -1,5 +1,5 @@
-//! What went wrong with a request, as far as it matters: may it be repeated, was it applied, what helps.
-//! It must never hold a token, a query string or a message body.
+//! The failures of requests: whether a request may be repeated, whether it was applied, and what helps.
+//! An error must never hold a token, a query string or a message body.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,14 +10,14 @@ use serde_json::Value;
 use crate::entra::AuthError;
 use crate::http::one_line;
 
-/// What kind of failure it is.
+/// The kind of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
-    /// There is no token, or no fresh one, and somebody must do something.
+    /// There is no token, or no fresh one, and a person must act.
     SignIn,
-    /// There is no token now; it is being tried by itself.
+    /// There is no token now; the program tries again by itself.
     SignInLater,
-    /// 401 also with a fresh token.
+    /// 401, even with a fresh token.
     Unauthorized,
     /// 403: scope, licence or policy.
     Forbidden,
@@ -25,21 +25,21 @@ pub enum Failure {
     NotFound,
     /// 400: the request itself is wrong.
     BadRequest,
-    /// 410: what was asked for is over.
+    /// 410: the requested item is gone.
     Gone,
-    /// 429.
+    /// 429: too many requests.
     Throttled,
     /// Another 4xx.
     Rejected,
-    /// 5xx, or 408: something on the way gave up, and nobody knows how far the request got.
+    /// 5xx, or 408: a server on the way gave up, and it is unknown how far the request got.
     Unavailable,
     /// No connection, so nothing was applied.
     Unreachable,
     /// The connection broke, or the time was up.
     NoAnswer,
-    /// Success, but the body is not the JSON that it should be.
+    /// The request succeeded, but the body is not the expected JSON.
     Malformed,
-    /// A link of the answer leaves our origin and was not followed.
+    /// A link in the answer leaves our origin and was not followed.
     ForeignLink,
 }
 
@@ -52,34 +52,34 @@ pub struct GraphError {
     pub status: Option<u16>,
     /// Error codes of the answer, outermost first.
     pub codes: Vec<String>,
-    /// In one line, what happened.
+    /// What happened, in one line.
     pub message: String,
     /// The server's id of the request.
     pub request_id: Option<String>,
     /// Our id of the request.
     pub client_request_id: Box<str>,
-    /// How long the server wants to be left alone.
+    /// How long the server wants no more requests.
     pub retry_after: Option<Duration>,
-    /// What a sign-in needs to get further.
+    /// What the sign-in needs before it can continue.
     pub needs: Option<Box<Needs>>,
 }
 
-/// What a sign-in needs.
+/// The requirement of a sign-in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Needs {
-    /// Somebody must do this.
+    /// A person must do this.
     Fix(String),
-    /// A token with these claims (JSON).
+    /// A token with these claims (JSON) is needed.
     Claims(String),
 }
 
 /// The most error codes that are kept of one answer.
 const CODES_MAX: usize = 8;
-/// The deepest `innerError` that is looked into.
+/// How many levels of `innerError` are read.
 const INNER_ERRORS_DEPTH_MAX: usize = 8;
 
 impl GraphError {
-    /// A failure with nothing known about an answer.
+    /// A failure without any data of an answer.
     pub fn new(failure: Failure, message: String, client_request_id: String) -> Self {
         Self {
             failure,
@@ -93,7 +93,7 @@ impl GraphError {
         }
     }
 
-    /// No token, so nothing was sent.
+    /// A request that was not sent, because there is no token.
     pub(super) fn sign_in(error: AuthError, client_request_id: String) -> Self {
         let failure = if error.is_transient() { Failure::SignInLater } else { Failure::SignIn };
         Self {
@@ -103,7 +103,7 @@ impl GraphError {
         }
     }
 
-    /// A success whose JSON is not what was asked for.
+    /// A successful answer whose JSON is not the expected one.
     pub fn malformed(message: &str) -> Self {
         Self::new(Failure::Malformed, message.to_owned(), "none".to_owned())
     }
@@ -121,7 +121,7 @@ impl GraphError {
         )
     }
 
-    /// Whether a POST that failed so was certainly not applied.
+    /// Whether a POST with this failure was certainly not applied.
     pub fn was_not_applied(&self) -> bool {
         match self.failure {
             Failure::Unavailable | Failure::NoAnswer | Failure::Malformed | Failure::ForeignLink => false,
@@ -143,7 +143,7 @@ impl GraphError {
         self.codes.iter().any(|c| c.eq_ignore_ascii_case(code))
     }
 
-    /// What the caller of a tool can do about it: what was asked for once is not repeated by itself.
+    /// What the caller of a tool can do about the error; a single request is not repeated by itself.
     pub fn advice_for_call(&self) -> Cow<'_, str> {
         match (self.failure, self.retry_after) {
             (Failure::Throttled, Some(wait)) => {
@@ -159,7 +159,7 @@ impl GraphError {
         }
     }
 
-    /// What somebody can do about it who reads again and again.
+    /// What the operator can do about the error, when the request is repeated by itself.
     pub fn advice(&self) -> &str {
         match self.needs.as_deref() {
             Some(Needs::Fix(fix)) => return fix,
@@ -209,7 +209,7 @@ impl fmt::Display for GraphError {
 
 impl std::error::Error for GraphError {}
 
-/// The kind of failure that a status other than 2xx means.
+/// The kind of failure of a status other than 2xx.
 pub(super) fn failure_of(status: u16) -> Failure {
     match status {
         400 => Failure::BadRequest,
@@ -220,12 +220,12 @@ pub(super) fn failure_of(status: u16) -> Failure {
         410 => Failure::Gone,
         429 | 509 => Failure::Throttled,
         402..=499 => Failure::Rejected,
-        // A redirect is not followed, so it is no answer that could be used.
+        // A redirect is not followed, so its answer can't be used.
         _ => Failure::Unavailable,
     }
 }
 
-/// What an error body says.
+/// The content of an error body.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Envelope {
     pub(super) codes: Vec<String>,
@@ -233,13 +233,13 @@ pub(super) struct Envelope {
     pub(super) request_id: Option<String>,
 }
 
-/// Reads the error envelope at any depth; HTML and cut JSON give an empty one.
+/// Reads the error envelope at any depth; HTML and incomplete JSON give an empty one.
 pub(super) fn envelope(body: &[u8]) -> Envelope {
     let mut envelope = Envelope::default();
     let Ok(value) = serde_json::from_slice::<Value>(body) else { return envelope };
     let error = value.get("error").unwrap_or(&value);
     if let Some(code) = error.as_str() {
-        // Entra's form: the code stands where Graph has an object.
+        // This is Entra's form: it has the code where Graph has an object.
         envelope.codes.push(one_line(code));
         envelope.message = value.get("error_description").and_then(Value::as_str).map(one_line);
         return envelope;

@@ -1,17 +1,18 @@
-//! Reads an answer of which a piece can't be read: that piece is mended or becomes null, and the rest stays.
-//! It must never be needed for what a strict reader takes, and never make one wrong message hide the others.
+//! Reads an answer that has an unreadable part: that part is repaired or becomes null, and the rest stays.
+//! It must never be needed for an answer that a strict reader accepts, and one wrong message must never hide
+//! the others.
 
 use std::collections::BTreeMap;
 
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// How deep pieces are looked at one by one. Below, a piece is read whole or is null.
+/// The depth to which parts are read one by one. A deeper part is read as a whole or becomes null.
 const DEPTH_MAX: usize = 16;
-/// What stands in place of half a character.
+/// The replacement for half a surrogate pair.
 const REPLACEMENT: &str = "\\ufffd";
 
-/// Reads an answer piece by piece; `None` when it is cut short or otherwise no JSON at all.
+/// Reads an answer part by part; `None` when it is cut short or is no JSON at all.
 pub(super) fn read(bytes: &[u8]) -> Option<Value> {
     let text = String::from_utf8_lossy(bytes);
     let whole: &RawValue = serde_json::from_str(&text).ok()?;
@@ -40,8 +41,8 @@ fn piece(raw: &RawValue, depth: usize) -> Value {
     }
 }
 
-/// A JSON string with each half of a surrogate pair that stands alone replaced. Services that cut UTF-16 at a length
-/// leave such halves.
+/// Replaces each half of a surrogate pair that has no other half in a JSON string. Services that cut UTF-16
+/// at a length leave such halves.
 fn mended(string: &str) -> String {
     let mut out = String::with_capacity(string.len());
     let mut rest = string;
@@ -54,7 +55,7 @@ fn mended(string: &str) -> String {
                 12
             }
             Some(_) => 6,
-            // A short escape, whose second character may be a backslash too.
+            // This is a short escape, and its second character may be a backslash too.
             None => 2,
         };
         let (escape, after) = escape.split_at_checked(len).unwrap_or((escape, ""));
@@ -66,7 +67,7 @@ fn mended(string: &str) -> String {
     out
 }
 
-/// The UTF-16 unit of an escape that the text begins with.
+/// The UTF-16 unit of the escape at the start of the text.
 fn unit(text: &str) -> Option<u16> {
     let digits = text.strip_prefix("\\u")?.get(..4)?;
     u16::from_str_radix(digits, 16).ok()

@@ -1,4 +1,5 @@
-//! Microsoft Graph: requests, retries, links. Knows HTTP meaning, never what a message is.
+//! Microsoft Graph: requests, retries, links.
+//! It knows what HTTP means, and must never know what a message is.
 
 mod client;
 mod error;

@@ -5,7 +5,7 @@ use url::Url;
 
 use crate::http::is_loopback;
 
-/// Microsoft's own root.
+/// Graph's root in Microsoft's public cloud.
 pub const DEFAULT_ROOT: &str = "https://graph.microsoft.com";
 
 /// The root of Graph, without a version.
@@ -14,7 +14,7 @@ pub struct Origin {
     root: Url,
 }
 
-/// Why a text can't be the root, as a problem and its fix.
+/// Says why a text can't be the root, as a problem and its fix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}; {fix}")]
 pub struct OriginError {
@@ -24,16 +24,16 @@ pub struct OriginError {
     pub fix: &'static str,
 }
 
-/// A link of an answer that leaves our origin; the token was not sent to it.
+/// A link in an answer that leaves our origin; the token was not sent to it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("graph answered with a link that is not followed: {0}")]
 pub struct ForeignLink(
-    /// Why, without the link's query.
+    /// The reason, without the link's query.
     pub String,
 );
 
 impl Origin {
-    /// Microsoft's public cloud.
+    /// The origin of Microsoft's public cloud.
     pub fn microsoft() -> Self {
         Self::parse(DEFAULT_ROOT).unwrap_or_else(|_| unreachable!("the default root is tested"))
     }
@@ -72,7 +72,7 @@ impl Origin {
         Ok(Self { root })
     }
 
-    /// Whether the root is on this machine, where a fast poll hurts nobody.
+    /// Whether the root is on this machine, where frequent polling does no harm.
     pub fn is_loopback(&self) -> bool {
         self.root.host().is_some_and(|host| is_loopback(&host))
     }
@@ -114,7 +114,8 @@ impl Origin {
     }
 }
 
-/// Percent-encodes a query value, but leaves what OData reads better plain (`/`, `$`, `,`, `'`, `:`).
+/// Percent-encodes a query value, except for the characters that OData uses unencoded (`/`, `$`, `,`, `'`,
+/// `:`).
 fn encode(value: &str) -> String {
     use std::fmt::Write as _;
     value.bytes().fold(String::with_capacity(value.len()), |mut out, byte| {

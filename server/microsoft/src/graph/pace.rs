@@ -1,4 +1,5 @@
-//! How fast requests may follow each other: one chat at a time once a second, all together within a budget.
+//! Limits how fast requests follow each other: about one a second for each chat, and all together within a
+//! budget.
 //! A throttled chat must never slow another one down.
 
 use std::collections::BTreeMap;
@@ -7,27 +8,28 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Graph allows one request a second for a chat, reads and writes together; a tenth more keeps clear of it.
+/// Graph allows one request a second for a chat, reads and writes together; a tenth more keeps below that
+/// limit.
 pub const CHAT_SPACING: Duration = Duration::from_millis(1_100);
-/// Below Graph's 20 requests a second for an app in a tenant.
+/// This is below Graph's limit of 20 requests a second for an app in a tenant.
 pub const REQUESTS_PER_SECOND_MAX: u32 = 15;
-/// How many requests may be made at once after a rest.
+/// How many requests may be made at once after a pause.
 const BURST_REQUESTS_MAX: u32 = 15;
-/// Chats remembered; those that are free anyway are forgotten first.
+/// How many chats are remembered; chats without a pending limit are forgotten first.
 const CHATS_MAX: usize = 1_024;
 
-/// What a request counts against beside the common budget.
+/// The limit that a request counts against besides the common budget.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope<'a> {
-    /// One chat.
+    /// The limit of one chat.
     Chat(&'a str),
-    /// The agent's mailbox.
+    /// The limit of the agent's mailbox.
     Mailbox,
-    /// Nothing.
+    /// No further limit.
     Common,
 }
 
-/// Books the moments at which requests may be made.
+/// Reserves the times at which requests may be made.
 #[derive(Debug)]
 pub(super) struct Pace {
     chat_spacing: Duration,
@@ -37,9 +39,9 @@ pub(super) struct Pace {
 #[derive(Debug, Default)]
 struct Booked {
     chats: BTreeMap<String, Instant>,
-    /// The mailbox is left alone until then.
+    /// No request is made for the mailbox until then.
     mailbox: Option<Instant>,
-    /// When the budget is whole again.
+    /// When the whole budget is available again.
     budget: Option<Instant>,
 }
 
@@ -49,7 +51,7 @@ impl Pace {
         Self { chat_spacing, booked: Mutex::default() }
     }
 
-    /// Books the next free moment for a request; the caller waits for it.
+    /// Reserves the next free time for a request; the caller waits for it.
     pub(super) fn book(&self, scope: Scope<'_>, now: Instant) -> Instant {
         let mut booked = self.booked.lock().unwrap_or_else(PoisonError::into_inner);
         let interval = Duration::from_secs(1) / REQUESTS_PER_SECOND_MAX;
@@ -69,7 +71,7 @@ impl Pace {
         at
     }
 
-    /// Leaves a chat or the mailbox alone until `until`, because the server said so.
+    /// Makes no request for a chat or the mailbox until `until`, because the server said so.
     pub(super) fn hold(&self, scope: Scope<'_>, until: Instant) {
         let mut booked = self.booked.lock().unwrap_or_else(PoisonError::into_inner);
         match scope {

@@ -1,5 +1,6 @@
-//! HTTP: the seam that Graph, signing in and the bot send their requests through, and what they read of any answer.
-//! It must never know what a request is for.
+//! HTTP: the seam through which Graph, the sign-in and the bot send requests, and common readers for any
+//! answer.
+//! It must never know the purpose of a request.
 
 mod reqwest_transport;
 mod retry;
@@ -24,7 +25,7 @@ pub(crate) fn is_loopback(host: &Host<&str>) -> bool {
     }
 }
 
-/// A foreign text as one short line without control characters.
+/// Turns a foreign text into one short line without control characters.
 pub(crate) fn one_line(text: &str) -> String {
     let mut line: String = text
         .chars()

@@ -1,5 +1,5 @@
-//! The production transport: reqwest over rustls, the only place that names it.
-//! It must never follow a redirect, keep a cookie, or cost anything before the first request.
+//! The production transport: reqwest over rustls; no other file names reqwest.
+//! It must never follow a redirect, keep a cookie, or use resources before the first request.
 
 use std::error::Error as _;
 use std::sync::OnceLock;
@@ -13,10 +13,10 @@ use super::{BODY_BYTES_MAX, HttpRequest, HttpResponse, HttpTransport, Method, Tr
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long an unused connection is kept.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
-/// Unused connections that are kept.
+/// How many unused connections are kept.
 const IDLE_CONNECTIONS_MAX: usize = 4;
 
-/// HTTP by reqwest. The client, its TLS provider and the root certificates come to life with the first request.
+/// HTTP by reqwest. The client, its TLS provider and the root certificates are created at the first request.
 #[derive(Debug)]
 pub struct ReqwestTransport {
     loopback: bool,
@@ -24,7 +24,7 @@ pub struct ReqwestTransport {
 }
 
 impl ReqwestTransport {
-    /// A transport; `loopback` says that the other side is on this machine, so that no proxy is asked.
+    /// A transport; `loopback` says that the server is on this machine, so that no proxy is used.
     pub fn new(loopback: bool) -> Self {
         Self { loopback, client: OnceLock::new() }
     }
@@ -35,7 +35,7 @@ impl ReqwestTransport {
 }
 
 fn build(loopback: bool) -> Result<reqwest::Client, String> {
-    // An error means that a provider is installed already, which is as good.
+    // An error means that a provider is already installed, and that one works too.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let mut builder = reqwest::Client::builder()
         .redirect(reqwest::redirect::Policy::none())
@@ -103,7 +103,7 @@ fn host_of(url: &reqwest::Url) -> String {
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
-/// The innermost reason, which names what the system said; reqwest's own words repeat the URL.
+/// The innermost reason, which is the system's message; reqwest's own messages repeat the URL.
 fn explain(error: &reqwest::Error) -> String {
     let mut reason = None;
     let mut source = error.source();

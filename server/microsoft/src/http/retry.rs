@@ -1,4 +1,4 @@
-//! After how long a failed request is worth another try. Pure rules.
+//! Decides how long to wait before a failed request is repeated; pure rules.
 //! They must never make a request sooner than the server allowed, nor wait without a bound.
 
 use std::time::Duration;
@@ -8,7 +8,7 @@ use jiff::fmt::rfc2822::DateTimeParser;
 
 use entraclaw_seams::random::Random;
 
-/// The longest `Retry-After` that is believed.
+/// The longest `Retry-After` that is accepted.
 pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(3_600);
 const BACKOFF_FIRST_MS: u64 = 3_000;
 const BACKOFF_MS_MAX: u64 = 60_000;
@@ -20,14 +20,14 @@ pub(crate) fn backoff(retry: u32, random: &dyn Random) -> Duration {
     Duration::from_millis(doubled.min(BACKOFF_MS_MAX) + random.next_u64() % JITTER_MS_MAX)
 }
 
-/// Reads `Retry-After`: seconds, or an HTTP date relative to `now`, which is the server's own `Date` when it has
-/// one. `None` when it makes no sense.
+/// Reads `Retry-After`: seconds, or an HTTP date relative to `now`, which is the server's own `Date` if it
+/// sent one. `None` when the value makes no sense.
 pub(crate) fn retry_after(value: &str, now: Timestamp) -> Option<Duration> {
     let value = value.trim();
     let wanted = if value.is_empty() {
         return None;
     } else if value.bytes().all(|b| b.is_ascii_digit()) {
-        // More digits than a number holds still mean "very long".
+        // Digits that overflow the number still mean "very long".
         value.parse().map_or(RETRY_AFTER_MAX, Duration::from_secs)
     } else {
         let then = http_date(value)?;

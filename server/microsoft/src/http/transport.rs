@@ -1,24 +1,24 @@
-//! The seam: a request, its answer, and who carries them. Production is reqwest; a simulation calls a state machine in
-//! the same thread.
+//! The HTTP seam: a request, its answer, and the transport that carries them.
+//! Production uses reqwest; a simulation calls a state machine in the same thread.
 
 use futures_util::future::BoxFuture;
 
 /// The largest body that is read.
 pub const BODY_BYTES_MAX: usize = 16 * 1024 * 1024;
 
-/// The verbs that Entraclaw uses.
+/// The HTTP methods that Entraclaw uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
-    /// Read.
+    /// Reads a resource.
     Get,
-    /// Create or act; never blindly repeated.
+    /// Creates a resource or starts an action; it is never blindly repeated.
     Post,
-    /// Change.
+    /// Changes a resource.
     Patch,
 }
 
 impl Method {
-    /// The verb as it is on the wire.
+    /// The method's name in the request.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -31,17 +31,17 @@ impl Method {
 /// One request with an absolute URL that the client has already checked against the allowed origin.
 #[derive(Debug, Clone)]
 pub struct HttpRequest {
-    /// The verb.
+    /// The HTTP method.
     pub method: Method,
     /// Absolute URL.
     pub url: String,
-    /// Header names and values, `Authorization` among them: never log this list as it is.
+    /// Header names and values. They include `Authorization`, so this list must never be logged as it is.
     pub headers: Vec<(String, String)>,
     /// JSON body.
     pub body: Option<Vec<u8>>,
 }
 
-/// Whatever came back, whole.
+/// A complete answer.
 #[derive(Debug, Clone)]
 pub struct HttpResponse {
     /// HTTP status.
@@ -59,7 +59,7 @@ impl HttpResponse {
     }
 }
 
-/// No answer: the request may or may not have been applied.
+/// A request without an answer; the variant says whether it may have been applied.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum TransportError {
     /// The connection could not be made, so nothing was applied.
@@ -67,7 +67,7 @@ pub enum TransportError {
     Connect {
         /// Host and port.
         host: String,
-        /// What the system said, without query strings or headers.
+        /// The system's message, without query strings or headers.
         reason: String,
     },
     /// The connection broke or timed out after the request was sent.
@@ -75,13 +75,13 @@ pub enum TransportError {
     Broken {
         /// Host and port.
         host: String,
-        /// What the system said.
+        /// The system's message.
         reason: String,
     },
 }
 
-/// Sends one request and returns the whole answer. No retries, no redirects, no cookies.
+/// Sends one request and returns the whole answer, without retries, redirects or cookies.
 pub trait HttpTransport: Send + Sync {
-    /// Sends `request`; dropping the future abandons it.
+    /// Sends `request`; dropping the future cancels it.
     fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, TransportError>>;
 }

@@ -30,7 +30,7 @@ impl TokenSource for Renewing {
     }
 }
 
-/// Answers the first requests by `replies`, all others with an empty list.
+/// Answers the first requests with `replies`, all others with an empty list.
 fn replies(replies: Vec<Reply>) -> Arc<Script> {
     let mut replies = replies.into_iter();
     Script::new(move |_| replies.next().unwrap_or_else(|| Reply::json(200, &json!({"value": []}))))
@@ -134,7 +134,7 @@ async fn a_refused_token_is_renewed_once() {
     assert_eq!(script.seen().len(), 2);
 }
 
-/// Gives the claims that it was challenged with as token.
+/// Returns as its token the claims of the challenge.
 struct Challenged;
 
 impl TokenSource for Challenged {
@@ -171,7 +171,7 @@ async fn a_claims_challenge_reaches_the_token_source(#[case] status: u16) {
     assert!(error.advice().contains("policy"), "{}", error.advice());
 }
 
-/// Entra is in trouble for a while.
+/// A token source that fails for a while.
 #[derive(Default)]
 struct Troubled(AtomicU32);
 
