@@ -1,5 +1,5 @@
 //! The client assertion: a short-lived JWT that proves possession of the certificate's private key.
-//! The key must never leave this module, and an assertion must never live longer than it takes to use it.
+//! The key must never leave this module, and an assertion must not stay valid for longer than its use takes.
 
 use std::sync::Arc;
 
@@ -26,13 +26,13 @@ const AGAIN: &str = "bring the right file with `entraclaw login --key FILE`";
 pub(super) struct Credential {
     key: Arc<dyn SigningKey>,
     algorithm: Algorithm,
-    /// `x5t#S256`.
+    /// The certificate's hash for `x5t#S256`.
     thumbprint: String,
 }
 
 impl Credential {
-    /// From a PEM private key (RSA, PKCS#8 or PKCS#1, not encrypted) and its certificate, or only the certificate's
-    /// SHA-256 thumbprint.
+    /// Builds it from a PEM private key (RSA, PKCS#8 or PKCS#1, not encrypted) and its certificate, or only
+    /// the certificate's SHA-256 thumbprint.
     pub(super) fn new(
         key_pem: &Secret,
         certificate_pem: Option<&Secret>,
@@ -85,7 +85,7 @@ impl Credential {
         Ok(Self { key, algorithm, thumbprint: own })
     }
 
-    /// A new assertion by `client_id` for the endpoint `audience`. `jti` must never come twice.
+    /// A new assertion by `client_id` for the endpoint `audience`. No `jti` may be used twice.
     pub(super) fn assertion(
         &self,
         audience: &str,
@@ -121,10 +121,10 @@ impl Credential {
     }
 }
 
-/// Whether a private key can be used with its certificate, or with the thumbprint of one.
+/// Checks that a private key can be used with its certificate, or with a certificate's thumbprint.
 ///
 /// # Errors
-/// What is wrong with either, with the fix.
+/// The problem with the key or the certificate, with the fix.
 pub fn check_key(
     key_pem: &Secret,
     certificate_pem: Option<&Secret>,
@@ -160,7 +160,7 @@ pub fn thumbprint_of(certificate_pem: &Secret) -> Option<String> {
     }))
 }
 
-/// Random text for a PKCE verifier or a `state`: 256 bits of the operating system.
+/// Random text for a PKCE verifier or a `state`: 256 bits from the operating system.
 pub(super) fn unguessable() -> Result<Secret, AuthError> {
     let mut bytes = [0; 32];
     let filled = rustls::crypto::ring::default_provider().secure_random.fill(&mut bytes);
@@ -175,7 +175,7 @@ pub(super) fn challenge_of(verifier: &Secret) -> String {
     URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.expose().as_bytes()))
 }
 
-/// Decodes base64 in both alphabets, padded or not.
+/// Decodes base64 in both alphabets, with or without padding.
 pub(super) fn lenient_base64(text: &str) -> Option<Vec<u8>> {
     let plain: String = text
         .trim()

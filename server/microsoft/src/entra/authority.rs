@@ -1,5 +1,5 @@
-//! Where people and agents sign in: the one origin that assertions and refresh tokens are sent to.
-//! It must never be plain http but on this machine.
+//! The sign-in service of people and agents: the one origin that gets assertions and refresh tokens.
+//! It must never use plain http except on this machine.
 
 use url::Url;
 
@@ -7,7 +7,7 @@ use crate::http::is_loopback;
 use entraclaw_inbox::gate::Guid;
 use entraclaw_seams::secret::Secret;
 
-/// Microsoft's public cloud.
+/// The sign-in service of Microsoft's public cloud.
 pub const DEFAULT_LOGIN_URL: &str = "https://login.microsoftonline.com";
 
 /// The root below which each tenant has its endpoints.
@@ -16,7 +16,7 @@ pub struct Authority {
     root: Url,
 }
 
-/// Why a text can't be the root, as a problem and its fix.
+/// Says why a text can't be the root, as a problem and its fix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}; {fix}")]
 pub struct AuthorityError {
@@ -27,7 +27,7 @@ pub struct AuthorityError {
 }
 
 impl Authority {
-    /// Microsoft's public cloud.
+    /// The sign-in service of Microsoft's public cloud.
     pub fn microsoft() -> Self {
         Self::parse(DEFAULT_LOGIN_URL).unwrap_or_else(|_| unreachable!("the default is tested"))
     }
@@ -55,7 +55,7 @@ impl Authority {
         }
     }
 
-    /// Whether it is on this machine.
+    /// Whether the sign-in service is on this machine.
     pub fn is_loopback(&self) -> bool {
         self.root.host().is_some_and(|host| is_loopback(&host))
     }
@@ -72,7 +72,7 @@ impl Authority {
     }
 }
 
-/// A form body. It is as secret as what is in it.
+/// A form body. It may hold secrets, so it is treated as one.
 pub(super) fn form(fields: &[(&str, &str)]) -> Secret {
     let mut form = url::form_urlencoded::Serializer::new(String::new());
     form.extend_pairs(fields);

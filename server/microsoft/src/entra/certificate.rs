@@ -1,5 +1,6 @@
-//! What a certificate says of itself: between which two instants it is valid.
-//! It must never judge who signed it: that is Entra's affair, which knows it by its thumbprint.
+//! Reads from a certificate the time in which it is valid.
+//! It must never judge who signed the certificate: Entra does that, and knows the certificate by its
+//! thumbprint.
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
@@ -11,16 +12,16 @@ use x509_cert::der::Decode as _;
 use super::{AuthError, AuthFailure};
 use entraclaw_seams::secret::Secret;
 
-/// What helps where a certificate has ended.
+/// The fix for a certificate that has expired.
 pub const MAKE_A_NEW_ONE: &str = "make a new key with its certificate, add the certificate to the blueprint application, \
                                   and bring both with `entraclaw login --key FILE`";
 
-/// The dates of a certificate.
+/// The time in which a certificate is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Validity {
-    /// It counts from here on.
+    /// The start of the validity.
     pub from: Timestamp,
-    /// It counts until here.
+    /// The end of the validity.
     pub until: Timestamp,
 }
 
@@ -39,7 +40,7 @@ impl Validity {
     /// Refuses a certificate that is not valid now.
     ///
     /// # Errors
-    /// When it is or was valid, and what helps.
+    /// When the certificate is or was valid, and what helps.
     pub fn check(&self, now: Timestamp) -> Result<(), AuthError> {
         if now < self.from {
             let problem = format!(
@@ -59,7 +60,7 @@ impl Validity {
     }
 }
 
-/// An instant for people, to the minute.
+/// A time for people to read, to the minute.
 pub fn day(at: Timestamp) -> String {
     at.to_zoned(TimeZone::UTC).strftime("%Y-%m-%d %H:%M UTC").to_string()
 }

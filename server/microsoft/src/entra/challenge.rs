@@ -1,16 +1,16 @@
-//! The claims challenge of continuous access evaluation: a resource wants a token that says more.
-//! What the header says must never be more than a question to Entra; it grants nothing.
+//! The claims challenge of continuous access evaluation: a resource asks for a token with more claims.
+//! The header's content must never be more than a question to Entra; it grants nothing.
 
 use serde_json::{Value, json};
 
 use super::assertion::lenient_base64;
 
-/// The longest header that is looked into, in bytes.
+/// The longest header that is read, in bytes.
 const HEADER_BYTES_MAX: usize = 16 * 1024;
-/// Headers that are looked into.
+/// How many headers are read.
 const HEADERS_MAX: usize = 8;
 
-/// The claims, as JSON text, that a 401 asks for. `None` when it is an ordinary 401.
+/// The claims, as JSON text, that a 401 asks for; `None` for an ordinary 401.
 ///
 /// There may be several `WWW-Authenticate` headers, and their parameters come in any order.
 pub fn claims_challenge(headers: &[(String, String)]) -> Option<String> {
@@ -27,7 +27,7 @@ pub fn claims_challenge(headers: &[(String, String)]) -> Option<String> {
     })
 }
 
-/// What a client that understands challenges adds to the claims it asks for.
+/// Adds the claim by which a client tells that it understands challenges.
 pub(super) fn with_capability(claims: &str) -> String {
     let mut claims: Value = serde_json::from_str(claims).unwrap_or_default();
     if !claims.is_object() {
@@ -41,7 +41,7 @@ pub(super) fn with_capability(claims: &str) -> String {
     claims.to_string()
 }
 
-/// `name="value"` pairs, whatever stands around them.
+/// The `name="value"` pairs of a header; any other text around them is ignored.
 fn parameters(header: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut rest = header;

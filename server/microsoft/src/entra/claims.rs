@@ -1,5 +1,5 @@
-//! The few claims of an access token that tell who the agent is.
-//! They are read without checking the signature, so they must never grant anything to anybody.
+//! The few claims of an access token that describe the agent.
+//! They are read without a check of the signature, so they must never grant anything.
 
 use std::collections::BTreeSet;
 
@@ -12,29 +12,29 @@ use serde_json::Value;
 use entraclaw_inbox::gate::Guid;
 use entraclaw_seams::secret::Secret;
 
-/// What a token says about its owner; everything may be missing, for access tokens are opaque to clients.
+/// The claims about a token's owner. Each may be missing, because access tokens are opaque to clients.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Claims {
     /// `tid`: the tenant that issued it.
     pub tenant_id: Option<Guid>,
-    /// `oid`: the owner.
+    /// `oid`: the token's owner.
     pub object_id: Option<Guid>,
-    /// `scp`: what it may do, as far as can be shown.
+    /// `scp`: the scopes of the token, as far as they can be shown.
     pub scopes: Vec<String>,
 }
 
-/// Scopes that are read.
+/// How many scopes are read.
 const SCOPES_MAX: usize = 100;
-/// What a token says about its use, for `entraclaw doctor`; everything may be missing.
+/// The claims about a token's use, for `entraclaw doctor`. Each may be missing.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct TokenUse {
-    /// `aud`: for whom it is.
+    /// `aud`: the resource that the token is for.
     pub audience: Option<String>,
-    /// `exp`: when it ends.
+    /// `exp`: when the token expires.
     pub expires_at: Option<Timestamp>,
-    /// `scp`: what it allows in a person's name.
+    /// `scp`: what the token allows in a person's name.
     pub scopes: Option<BTreeSet<String>>,
-    /// It has `roles` or says `app`, so it stands for a program.
+    /// The token has `roles` or says `app`, so it belongs to an application.
     pub is_application: bool,
 }
 
@@ -48,7 +48,7 @@ pub fn claims(token: &Secret) -> Claims {
     Claims { tenant_id: guid("tid"), object_id: guid("oid"), scopes: scopes.map(str::to_owned).collect() }
 }
 
-/// Decodes what a token says about its use, leniently.
+/// Decodes the claims about the token's use, leniently.
 pub fn token_use(token: &Secret) -> TokenUse {
     let value = body(token);
     let text = |name: &str| value.get(name).and_then(Value::as_str);

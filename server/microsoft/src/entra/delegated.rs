@@ -1,4 +1,4 @@
-//! Signing in again without anybody: by the refresh token that `entraclaw login` kept.
+//! Signs in again without a person, by the refresh token that `entraclaw login` kept.
 //! It must never open a browser or ask a person, and must keep every new refresh token.
 
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(super) struct Refresh {
     pub(super) who: Delegated,
 }
 
-/// Where the refresh token of a sign-in is kept.
+/// The name under which the refresh token of a sign-in is kept.
 pub(super) fn refresh_token_name(who: &Delegated) -> KeyName {
     KeyName { kept: Kept::RefreshToken, tenant_id: who.tenant_id.clone(), client_id: who.client_id.clone() }
 }
@@ -53,7 +53,8 @@ impl Refresh {
         if let Some(next) = grant.refresh_token.as_ref().filter(|next| **next != kept)
             && let Err(error) = self.keys.put(&name, next).await
         {
-            // The old one still works for a while; without the new one the sign-in ends when that is over.
+            // The old refresh token stays valid for a while; when it expires without a kept successor, the
+            // sign-in ends.
             tracing::warn!(%error, "the new refresh token could not be kept");
         }
         Ok(grant)

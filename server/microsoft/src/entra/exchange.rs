@@ -1,4 +1,5 @@
-//! Questions to the token endpoint: one form, one JSON answer, repeated only while the server is in trouble.
+//! Sends requests to the token endpoint: one form, one JSON answer, repeated only while the server has a
+//! problem.
 //! It must never log a form or a body, nor trust this machine's clock more than the server's.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,31 +19,31 @@ use entraclaw_seams::clock::Clock;
 use entraclaw_seams::random::Random;
 use entraclaw_seams::secret::Secret;
 
-/// Tries after the first one, for one step, where nobody waits at a terminal.
+/// The tries of one step after the first one, when no person waits at a terminal.
 pub const SIGN_IN_RETRIES_MAX: u32 = 3;
-/// The longest that the delays of one step may add up to; what is worse is left to the caller's own pause.
+/// The most that the delays of one step may add up to; after that the caller makes its own pause.
 const RETRY_TOTAL_MAX: Duration = Duration::from_secs(45);
 /// The largest answer that is read.
 const ANSWER_BYTES_MAX: usize = 256 * 1024;
-/// A difference to the server's clock below this is the coarseness of `Date`, not skew.
+/// A smaller difference to the server's clock comes from the coarse `Date` header and is no skew.
 const SKEW_IGNORED: SignedDuration = SignedDuration::from_secs(2);
-/// Entra tolerates less than five minutes; what is nearer to that than this is worth a word.
+/// Entra accepts a skew of less than five minutes; a skew larger than this is logged.
 const SKEW_NOTED: SignedDuration = SignedDuration::from_secs(120);
 
-/// What signing in is made of.
+/// The parts that a sign-in needs.
 #[derive(Clone)]
 pub struct EntraParts {
-    /// How requests get there.
+    /// Sends the requests.
     pub transport: Arc<dyn HttpTransport>,
-    /// For the times in an assertion.
+    /// Gives the times in an assertion.
     pub clock: Arc<dyn Clock>,
-    /// For ids and jitter; secrets come from the operating system.
+    /// Gives ids and jitter; secrets come from the operating system.
     pub random: Arc<dyn Random>,
-    /// Where.
+    /// The sign-in service.
     pub authority: Authority,
     /// How long one request may take.
     pub request_timeout: Duration,
-    /// Tries after the first one, for one step.
+    /// The tries of one step after the first one.
     pub retries_max: u32,
 }
 
@@ -63,18 +64,18 @@ impl Exchange {
         self.parts.authority.endpoint(&self.tenant, name)
     }
 
-    /// How far the server's clock is ahead, as far as its `Date` headers have told.
+    /// How far the server's clock is ahead, according to its `Date` headers.
     pub(super) fn skew(&self) -> SignedDuration {
         *self.skew.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The server's time; ours until it has answered.
+    /// The server's time; this machine's time until the server has answered.
     pub(super) fn server_now(&self) -> Timestamp {
         let now = self.parts.clock.now();
         now.checked_add(self.skew()).unwrap_or(now)
     }
 
-    /// Asks, and asks again while the server is in trouble.
+    /// Sends a form, and repeats it while the server has a problem.
     pub(super) async fn ask(
         &self,
         step: Step,
@@ -84,7 +85,7 @@ impl Exchange {
         self.ask_anew(step, endpoint, || Ok(form(fields))).await
     }
 
-    /// The same with a new form for each try, for what must not be sent twice.
+    /// Like `ask`, but makes a new form for each try, for a form that must not be sent twice.
     pub(super) async fn ask_anew(
         &self,
         step: Step,
@@ -109,7 +110,7 @@ impl Exchange {
         }
     }
 
-    /// Asks once.
+    /// Sends a form once.
     pub(super) async fn ask_once(
         &self,
         step: Step,
@@ -146,7 +147,7 @@ impl Exchange {
         }
     }
 
-    /// The body decides before the status: some gateways answer errors with 200.
+    /// Reads the body before the status, because some gateways answer errors with 200.
     fn read(&self, step: Step, response: &HttpResponse) -> Result<Value, AuthError> {
         let date = response.header("date").and_then(http_date);
         if let Some(date) = date {

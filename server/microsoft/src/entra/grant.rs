@@ -1,5 +1,5 @@
-//! What a sign-in gave: an access token with its life, and perhaps a token to get the next one with.
-//! It must never be shown, and never be believed to live longer than a bound.
+//! The result of a sign-in: an access token with its lifetime, and perhaps a token for getting the next one.
+//! It must never be shown, and its lifetime must have a bound.
 
 use std::time::Duration;
 
@@ -9,20 +9,20 @@ use super::refusal::Step;
 use super::{AuthError, AuthFailure};
 use entraclaw_seams::secret::Secret;
 
-/// The longest life that is believed; tokens under continuous access evaluation live for 28 hours.
+/// The longest lifetime that is accepted; tokens under continuous access evaluation are valid for 28 hours.
 const LIFE_MAX: Duration = Duration::from_secs(48 * 3_600);
-/// The shortest life that is believed, so that a wrong one is no reason to sign in again and again.
+/// The shortest lifetime that is accepted, so that a wrong value causes no repeated sign-ins.
 const LIFE_MIN: Duration = Duration::from_secs(10);
-/// The life of a token that does not say.
+/// The lifetime of a token that names none.
 const LIFE_DEFAULT: Duration = Duration::from_secs(300);
-/// The longest token that is taken.
+/// The longest token that is accepted.
 const TOKEN_BYTES_MAX: usize = 64 * 1024;
 
 /// A successful answer of the token endpoint.
 #[derive(Debug, Clone)]
 pub(super) struct Grant {
     pub(super) access_token: Secret,
-    /// From the moment of the answer.
+    /// The token's lifetime, counted from the answer.
     pub(super) life: Duration,
     pub(super) refresh_token: Option<Secret>,
 }
@@ -37,7 +37,7 @@ impl Grant {
         let token = |name: &str| -> Result<Option<Secret>, AuthError> {
             let Some(text) = body.get(name).filter(|value| !value.is_null()) else { return Ok(None) };
             let text = text.as_str().filter(|t| !t.is_empty() && t.len() <= TOKEN_BYTES_MAX);
-            // What goes into a header holds no line ends.
+            // A token goes into a header, so it may hold no line ends.
             let text = text.filter(|t| t.bytes().all(|b| b.is_ascii_graphic()));
             text.map(|t| Some(Secret::new(t))).ok_or_else(|| odd(&format!("an {name} that is none")))
         };

@@ -1,5 +1,6 @@
-//! The agent user's sign-in: blueprint by certificate, agent identity by the blueprint's token, agent user by both.
-//! The form of each hop is data in one place; nothing here may keep a token longer than the hops take.
+//! The agent user's sign-in: the blueprint by certificate, the agent identity by the blueprint's token, the
+//! agent user by both.
+//! The form of each hop is data in one place; this module must never keep a token longer than the hops take.
 
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ const EXCHANGE_SCOPE: &str = "api://AzureADTokenExchange/.default";
 const HOP_1: Step = Step("hop 1 of 3 (the blueprint's certificate)");
 const HOP_2: Step = Step("hop 2 of 3 (the agent identity)");
 const HOP_3: Step = Step("hop 3 of 3 (the agent user)");
-/// A skew that was learnt while being refused is worth another try when it is larger than this.
+/// After a refusal that revealed a skew larger than this, the hop is tried once more.
 const SKEW_RETRY: SignedDuration = SignedDuration::from_secs(30);
 
 /// The three hops.
@@ -47,7 +48,7 @@ impl Hops {
         let (credential, certificate) = self.credential().await?;
         let believed = self.exchange.skew();
         let first = match self.blueprint(&credential).await {
-            // The refusal's own `Date` may have told that the clock is wrong.
+            // The `Date` of the refusal may have shown that the clock is wrong.
             Err(error)
                 if matches!(error.failure, AuthFailure::Clock | AuthFailure::Credential)
                     && (self.exchange.skew() - believed).abs() > SKEW_RETRY =>
@@ -61,7 +62,8 @@ impl Hops {
         self.user(&first, &second, claims).await
     }
 
-    /// A refused certificate, with where it is from; or that it is over, which Entra says in riddles.
+    /// Adds the certificate's place to the refusal, or that the certificate is not valid now, which Entra
+    /// does not say plainly.
     fn explained(&self, error: AuthError, certificate: Option<&Secret>) -> AuthError {
         if error.failure != AuthFailure::Credential {
             return error;
@@ -143,7 +145,7 @@ impl Hops {
         ];
         fields.extend(claims.as_deref().map(|claims| ("claims", claims)));
         self.token(HOP_3, &fields).await.map_err(|error| {
-            // Nobody can sign in for an agent user, so asking for it would lead nowhere.
+            // No person can sign in for an agent user, so the error must not ask for that.
             let fix = match error.failure {
                 AuthFailure::Interaction if claims.is_some() => {
                     "a policy wants something that an agent user can't give; ask the administrator to except it"
@@ -185,7 +187,7 @@ mod tests {
         Guid::parse(&format!("{}-0000-0000-0000-000000000001", digit.to_string().repeat(8))).unwrap()
     }
 
-    /// A person who is told that their certificate is refused learns which one it is, and whether it has ended.
+    /// The error for a refused certificate says which certificate it is, and whether it has expired.
     #[rstest]
     #[case::kept("2026-11-21T10:00:00Z", None, "(it is kept in ", "and ends on 2126-10-29 01:59 UTC)")]
     #[case::given(

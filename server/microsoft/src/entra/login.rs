@@ -1,4 +1,5 @@
-//! Signing in with a person at the terminal: by device code, or by a browser with PKCE; and trying the three hops out.
+//! Signs in with a person at the terminal, by device code or by a browser with PKCE, and tries the three
+//! hops.
 //! It must never be called while serving, and must keep nothing but the refresh token.
 
 use std::sync::Arc;
@@ -27,20 +28,20 @@ use entraclaw_seams::secret::Secret;
 const DEVICE: Step = Step("the request for a device code");
 const DEVICE_POLL: Step = Step("the device code");
 const CODE: Step = Step("the browser's code");
-/// How long a person has for the browser.
+/// How long a person may take in the browser.
 const BROWSER_MAX: Duration = Duration::from_secs(600);
-/// Entra's own interval when it names none.
+/// The polling interval when Entra names none.
 const INTERVAL_DEFAULT_S: u64 = 5;
 const INTERVAL_S_MAX: u64 = 60;
-/// The longest life of a device code that is believed.
+/// The longest lifetime of a device code that is accepted.
 const DEVICE_LIFE_S_MAX: u64 = 3_600;
 
-/// Who has signed in, as the token says it; for people to read.
+/// The account that has signed in, as the token describes it, for people to read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedIn {
-    /// What the token says.
+    /// The claims of the token.
     pub claims: Claims,
-    /// Life of the access token.
+    /// The lifetime of the access token.
     pub life: Duration,
 }
 
@@ -50,14 +51,14 @@ impl SignedIn {
     }
 }
 
-/// What a person must do.
+/// The instructions for the person who signs in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DevicePrompt {
-    /// Where to go.
+    /// The page to open.
     pub url: String,
-    /// What to type there.
+    /// The code to type there.
     pub code: String,
-    /// How long the code is good.
+    /// How long the code is valid.
     pub life: Duration,
 }
 
@@ -81,7 +82,7 @@ pub struct DeviceLogin {
     device_code: Secret,
     interval: Duration,
     ends_at: Instant,
-    /// What the person must do.
+    /// The instructions for the person.
     pub prompt: DevicePrompt,
 }
 
@@ -116,7 +117,7 @@ impl DeviceLogin {
         })
     }
 
-    /// Waits until the person is done, and keeps the refresh token.
+    /// Waits until the person has signed in, and keeps the refresh token.
     pub async fn finish(mut self) -> Result<SignedIn, AuthError> {
         let form = form(&[
             ("client_id", self.who.client_id.as_str()),
@@ -130,7 +131,7 @@ impl DeviceLogin {
                 Err(error) => error,
             };
             if error.says("slow_down") {
-                // RFC 8628 §3.5: five seconds more, for good.
+                // RFC 8628 §3.5: five seconds more, for all later requests.
                 self.interval += Duration::from_secs(5);
             } else if !error.says("authorization_pending") && !error.is_transient() {
                 return Err(error);
@@ -143,20 +144,20 @@ impl DeviceLogin {
     }
 }
 
-/// What a request to our loopback address was.
+/// The meaning of a request to our loopback address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Judged {
-    /// The end of this sign-in: its code, or why there is none.
+    /// The end of this sign-in: its code, or the reason why there is none.
     Ours(Result<Secret, AuthError>),
-    /// Somebody else's request; the wait goes on.
+    /// A request that is not part of this sign-in; the wait goes on.
     Foreign,
 }
 
-/// Where the browser comes back to: a listener on loopback, for one sign-in.
+/// A listener on loopback to which the browser returns, for one sign-in.
 pub trait Redirects: Send {
     /// `http://localhost:PORT`.
     fn uri(&self) -> String;
-    /// Waits for requests and has their queries judged until one is ours.
+    /// Waits for requests and has their queries judged until one belongs to this sign-in.
     fn wait<'a>(
         &'a mut self,
         judge: &'a (dyn Fn(&str) -> Judged + Sync),
@@ -171,7 +172,7 @@ pub struct BrowserLogin {
     redirect_uri: String,
     state: Secret,
     verifier: Secret,
-    /// Where the browser must go.
+    /// The URL that the browser must open.
     pub url: String,
 }
 
@@ -201,7 +202,7 @@ impl BrowserLogin {
         Ok(Self { exchange, keys, who: who.clone(), redirect_uri, state, verifier, url })
     }
 
-    /// Waits for the browser, changes its code into tokens, and keeps the refresh token.
+    /// Waits for the browser, exchanges its code for tokens, and keeps the refresh token.
     pub async fn finish(self, redirects: &mut dyn Redirects) -> Result<SignedIn, AuthError> {
         let judge = |query: &str| judge(query, &self.state);
         let waited = tokio::time::timeout(BROWSER_MAX, redirects.wait(&judge)).await;
@@ -218,13 +219,14 @@ impl BrowserLogin {
             ("code_verifier", self.verifier.expose()),
             ("scope", self.who.scopes.as_str()),
         ]);
-        // A code is good for one use, so it is not sent twice.
+        // A code can be used only once, so it is not sent twice.
         let body = self.exchange.ask_once(CODE, "token", &form).await?;
         keep(&*self.keys, &self.who, &Grant::read(CODE, &body)?).await
     }
 }
 
-/// Only what carries our `state` is an answer to us; anything else may come from a page that guesses ports.
+/// Judges a query: only one with our `state` is an answer to us; another may come from a page that guesses
+/// ports.
 fn judge(query: &str, state: &Secret) -> Judged {
     let pairs: Vec<_> = url::form_urlencoded::parse(query.as_bytes()).collect();
     let of = |name: &str| pairs.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_ref());

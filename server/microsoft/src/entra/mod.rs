@@ -1,5 +1,5 @@
-//! Sign-in: where access tokens come from, and what a token says about its owner.
-//! It must never write an access token anywhere, and never trust a claim for anything but a default.
+//! The sign-in: it gets access tokens and reads what a token says about its owner.
+//! It must never write an access token anywhere, and must use a claim only as a default.
 
 mod assertion;
 mod authority;

@@ -1,5 +1,5 @@
-//! `sign-in.json`: how and where the last `entraclaw login` was kept, so that two stores are never mixed.
-//! It must never hold a secret.
+//! `sign-in.json`: it records how the last `entraclaw login` was made and which store has its secrets.
+//! It must never hold a secret, and two stores must never be mixed.
 
 use std::io;
 
@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(SignInRecord::read(&storage), None);
     }
 
-    /// `UPDATE_SCHEMAS=1` writes it anew.
+    /// `UPDATE_SCHEMAS=1` rewrites the schema.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "the test reads and writes the committed schema")]
     fn the_committed_schema_is_that_of_the_type() {

@@ -1,21 +1,21 @@
-//! What Entra's error bodies mean: the kind of failure, and what a person can do about it.
-//! Only the OAuth word decides what the program does; the numbers are for people, and choose no more than their words.
+//! Reads Entra's error bodies: the kind of failure, and what a person can do about it.
+//! Only the OAuth error code must decide what the program does; the numbers choose only the text for people.
 
 use serde_json::Value;
 
 use super::{AuthError, AuthFailure};
 use crate::http::one_line;
 
-/// Where a flow was when it was refused.
+/// The step of a flow that was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Step(pub(super) &'static str);
 
-/// Reads an OAuth error body. `None` when it is not one.
+/// Reads an OAuth error body; `None` for any other body.
 pub(super) fn refusal(step: Step, status: u16, body: &Value) -> Option<AuthError> {
     let word = body.get("error")?.as_str()?;
     let word = one_line(word);
     let description = body.get("error_description").and_then(Value::as_str).unwrap_or_default();
-    // The rest of the text is ids and a time, in lines of their own.
+    // The other lines of the text hold only ids and a time.
     let description = one_line(description.split(['\r', '\n']).next().unwrap_or_default());
     let suberror = body.get("suberror").and_then(Value::as_str).unwrap_or_default();
     let number = number_of(body, &description);
@@ -40,7 +40,7 @@ fn number_of(body: &Value, description: &str) -> Option<u64> {
     })
 }
 
-/// Numbers whose cause can be named better than by the word alone.
+/// Numbers that name the cause better than the OAuth error code alone.
 const BY_NUMBER: &[(&[u64], AuthFailure, &str)] = &[
     (
         &[700_024],
@@ -97,7 +97,7 @@ const BY_NUMBER: &[(&[u64], AuthFailure, &str)] = &[
     (&[90_033, 90_024, 90_055, 90_006], AuthFailure::Unavailable, LATER),
 ];
 
-/// Entra's own words don't say so plainly.
+/// The fix for an expired certificate, because Entra's own text does not say plainly that it has expired.
 const CERTIFICATE_ENDED: &str = "the certificate has expired, or is not valid yet: `entraclaw doctor` shows its dates; make a new \
                                  key with its certificate, add the certificate to the blueprint application, and bring both \
                                  with `entraclaw login --key FILE`";

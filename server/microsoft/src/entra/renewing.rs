@@ -1,5 +1,7 @@
-//! A token that renews itself: kept in memory, renewed ahead of its end, by one sign-in however many ask for it.
-//! It must never sign in more often than Entra allows, and never let one caller's end abort what others wait for.
+//! A token that renews itself: it is kept in memory and renewed before its end, by one sign-in for all
+//! callers.
+//! It must never sign in more often than Entra allows, and a cancelled caller must never abort the others'
+//! sign-in.
 
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,23 +18,23 @@ use crate::http::backoff;
 use entraclaw_seams::random::Random;
 use entraclaw_seams::secret::Secret;
 
-/// The longest that somebody waits for a token; the sign-in goes on.
+/// How long a caller waits for a token at most; the sign-in goes on.
 const TOKEN_WAIT_MAX: Duration = Duration::from_secs(20);
-/// A token is renewed this long before its end at most, and a fifth of its life at most.
+/// A token is renewed at most this long before its end, and at most a fifth of its lifetime before it.
 const AHEAD_MAX: Duration = Duration::from_secs(600);
-/// A token is not used any more this long before its end.
+/// A token is not used during this time before its end.
 const END_MARGIN: Duration = Duration::from_secs(30);
-/// Pause after a refusal that only a person can change; doubled for each further one.
+/// The pause after a refusal that only a person can change; doubled for each further refusal.
 const REFUSED_PAUSE: Duration = Duration::from_secs(25);
 const REFUSED_PAUSE_MAX: Duration = Duration::from_secs(600);
-/// Pause after looking into the key store in vain, which costs nobody else anything.
+/// The pause after the key store gave no secret. It is short, because the query sends no request.
 const LOCAL_PAUSE: Duration = Duration::from_secs(5);
-/// Pause after Entra has said that it is asked in circles.
+/// The pause after Entra has said that the program signs in in a loop.
 const LOOPING_PAUSE: Duration = Duration::from_secs(600);
 
-/// A way to a new token. It is called for one sign-in at a time.
+/// A flow that gets a new token. It is called for one sign-in at a time.
 pub(super) trait Flow: Send + Sync + 'static {
-    /// Signs in, with these claims (JSON) when a resource asked for them.
+    /// Signs in, with these claims (JSON) if a resource asked for them.
     fn sign_in(self: Arc<Self>, claims: Option<String>) -> BoxFuture<'static, Result<Grant, AuthError>>;
 }
 
@@ -41,7 +43,7 @@ pub(super) struct Renewing<F> {
     flow: Arc<F>,
     random: Arc<dyn Random>,
     state: Mutex<State>,
-    /// A sign-in has begun, or a token was used.
+    /// Notifies that a sign-in has begun, or that a token was used.
     stirred: Notify,
 }
 
@@ -54,7 +56,7 @@ struct State {
     flights: u64,
     failed: Option<Failed>,
     failures: u32,
-    /// What a resource has asked for last; later sign-ins ask for it too.
+    /// The claims that a resource asked for last; later sign-ins ask for them too.
     claims: Option<String>,
 }
 
@@ -63,13 +65,13 @@ struct Current {
     token: Secret,
     renew_at: Instant,
     ends_at: Instant,
-    /// Somebody has used it since it came.
+    /// Whether a caller has used the token.
     used: bool,
 }
 
 struct Failed {
     error: AuthError,
-    /// Nobody asks again before.
+    /// No new sign-in begins before this time.
     until: Instant,
 }
 
@@ -82,7 +84,7 @@ impl<F: Flow> Renewing<F> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The sign-in that is under way, else a new one; or the last error while its pause lasts.
+    /// Returns the running sign-in or starts one; returns the last error while its pause lasts.
     fn flight(&self, state: &mut State) -> Result<(u64, Flight), AuthError> {
         if let Some(flight) = &state.flight {
             return Ok(flight.clone());
@@ -99,7 +101,7 @@ impl<F: Flow> Renewing<F> {
         Ok(flight)
     }
 
-    /// Takes a sign-in to its end. Whoever sees the end first writes it down.
+    /// Waits for the end of a sign-in. The first caller that gets the result records it.
     async fn land(&self, (number, flight): (u64, Flight)) -> Result<Secret, AuthError> {
         let landed = flight.await;
         let mut state = self.state();
@@ -144,7 +146,7 @@ impl<F: Flow> Renewing<F> {
         }
     }
 
-    /// Waits for a sign-in, but not for ever.
+    /// Waits for a sign-in, but only for a limited time.
     async fn wait(&self, flight: (u64, Flight)) -> Result<Secret, AuthError> {
         tokio::time::timeout(TOKEN_WAIT_MAX, self.land(flight)).await.unwrap_or_else(|_| {
             let problem = format!("the sign-in has not come to an end within {} s", TOKEN_WAIT_MAX.as_secs());
@@ -152,12 +154,12 @@ impl<F: Flow> Renewing<F> {
         })
     }
 
-    /// A token that is not `refused`, which is dropped.
+    /// Drops the token `refused` and gets another one.
     async fn other_than(&self, refused: &Secret) -> Result<Secret, AuthError> {
         let flight = {
             let mut state = self.state();
             match state.current.as_mut().filter(|current| current.ends_at > Instant::now()) {
-                // Somebody else has already got a new one.
+                // Another caller has already got a new token.
                 Some(current) if current.token != *refused => {
                     current.used = true;
                     return Ok(current.token.clone());
@@ -169,13 +171,13 @@ impl<F: Flow> Renewing<F> {
         self.wait(flight).await
     }
 
-    /// When the next sign-in ahead of time is due; `None` while nobody uses a token.
+    /// When the next early renewal is due; `None` while no caller uses a token.
     fn due(&self) -> Option<Instant> {
         let state = self.state();
         let current = state.current.as_ref().filter(|current| current.used)?;
         let until = state.failed.as_ref().map_or(current.renew_at, |failed| failed.until);
         let hopeless = state.failed.as_ref().is_some_and(|failed| !failed.error.is_transient());
-        // A refusal is not argued with ahead of time; who needs a token asks again.
+        // After a refusal there is no early renewal; a caller that needs a token signs in again.
         (!hopeless).then(|| current.renew_at.max(until))
     }
 }
@@ -216,7 +218,7 @@ impl<F: Flow> TokenSource for Renewing<F> {
                     tracing::info!("graph wants a sign-in with further claims");
                     state.claims = Some(claims.to_owned());
                 }
-                // A sign-in that began without the claims gives a token that is challenged again.
+                // A sign-in that began without the claims gives a token that Graph challenges again.
                 state.flight.clone().filter(|_| news)
             };
             if let Some(flight) = under_way {
@@ -236,7 +238,7 @@ impl<F: Flow> TokenSource for Renewing<F> {
                 let stirred = self.stirred.notified();
                 let under_way = self.state().flight.clone();
                 if let Some(flight) = under_way {
-                    // Its outcome is written down; callers that still wait see it too.
+                    // The outcome is recorded, and callers that still wait get it too.
                     let _ = self.land(flight).await;
                     continue;
                 }

@@ -10,7 +10,7 @@ use entraclaw_seams::random::SplitMix;
 
 type Script = Box<dyn Fn(u32, Option<String>) -> (Duration, Result<Duration, AuthFailure>) + Send + Sync>;
 
-/// Signs in as its script says: after how long, and with what.
+/// Signs in as its script says: after which time, and with which result.
 struct Scripted {
     count: Arc<AtomicU32>,
     script: Script,
@@ -46,7 +46,7 @@ fn source(
     (Arc::new(Renewing::new(flow, Arc::new(SplitMix::seeded(3)))), count)
 }
 
-/// Runs `work` beside the renewal ahead of time.
+/// Runs `work` together with the early renewal.
 async fn beside<T>(source: &Renewing<Scripted>, work: impl Future<Output = T>) -> T {
     tokio::select! {
         biased;
@@ -69,7 +69,7 @@ async fn however_many_ask_there_is_one_sign_in() {
     let fresh = join_all((0..100).map(|_| source.refresh(&refused))).await;
     assert!(fresh.iter().all(|token| token.as_ref().unwrap().expose() == "token-2"));
     assert_eq!(count.load(Ordering::SeqCst), 2);
-    // Somebody who comes late with the old one gets the new one.
+    // A caller that comes late with the old token gets the new one.
     assert_eq!(source.refresh(&refused).await.unwrap().expose(), "token-2");
     assert_eq!(count.load(Ordering::SeqCst), 2);
 }
@@ -216,7 +216,8 @@ async fn a_challenge_during_a_sign_in_is_not_answered_by_that_one() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
-    /// Whatever the lives and failures are: a token that is handed out has not ended, and sign-ins keep their distance.
+    /// For all lifetimes and failures, a token that is handed out has not expired, and sign-ins keep their
+    /// distance.
     #[test]
     fn tokens_are_alive_and_sign_ins_are_rare(
         outcomes in prop::collection::vec((0_u64..30, prop_oneof![

@@ -1,5 +1,6 @@
-//! One way to sign in, with the names that it needs, and where secrets are kept.
-//! A token or key is never a value here, but for a token that was given for development; only where to find one.
+//! The configured way to sign in, with the names that it needs, and the store of secrets.
+//! No token or key may be a value here, except a token that was given for development; there are only
+//! references.
 
 use std::path::PathBuf;
 
@@ -11,20 +12,21 @@ use super::Authority;
 /// How the agent signs in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Auth {
-    /// Not at all: nothing is polled and nothing can be sent.
+    /// The agent does not sign in: it polls nothing and can send nothing.
     None,
-    /// With a token that somebody else got; for development.
+    /// The agent uses a token that the operator got in another way; for development.
     Static(Secret),
-    /// The same, with the token in a file, which is read at each need: a program that renews it need not tell.
+    /// The same with a token in a file, which is read at each use, so that a program may renew it at any
+    /// time.
     TokenFile(PathBuf),
-    /// As an agent user, by its blueprint's certificate; nobody is asked.
+    /// The agent signs in as an agent user, by its blueprint's certificate and without a person.
     AgentUser(AgentUser),
-    /// As an account that a person signed in once with `entraclaw login`.
+    /// The agent signs in as an account that a person signed in once with `entraclaw login`.
     Delegated(Delegated),
 }
 
 impl Auth {
-    /// `auth.mode`, as it is written; `none` when it is not.
+    /// The value of `auth.mode`; `none` when it is not set.
     pub fn mode(&self) -> &'static str {
         match self {
             Self::None => "none",
@@ -36,7 +38,7 @@ impl Auth {
     }
 }
 
-/// An agent user and what it hangs on.
+/// An agent user with its blueprint and its agent identity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentUser {
     /// The tenant of all three.
@@ -45,15 +47,15 @@ pub struct AgentUser {
     pub blueprint_id: Guid,
     /// The agent identity's application id.
     pub agent_id: Guid,
-    /// The agent user.
+    /// The name of the agent user.
     pub user: AgentUserName,
     /// How assertions are signed.
     pub algorithm: Algorithm,
-    /// The certificate's thumbprint, where the certificate itself is not given.
+    /// The certificate's thumbprint, for use without the certificate itself.
     pub thumbprint: Option<Thumbprint>,
-    /// PEM private key in a file instead of the key store.
+    /// A file with the PEM private key, used instead of the key store.
     pub key_file: Option<PathBuf>,
-    /// PEM certificate in a file.
+    /// A file with the PEM certificate.
     pub certificate_file: Option<PathBuf>,
 }
 
@@ -71,7 +73,7 @@ pub enum AgentUserName {
 pub enum Algorithm {
     /// RSA-PSS with SHA-256, which Entra's documentation asks for.
     Ps256,
-    /// RSA PKCS#1 with SHA-256, for keys that can't do better.
+    /// RSA PKCS#1 with SHA-256, for keys that do not support RSA-PSS.
     Rs256,
 }
 
@@ -105,11 +107,11 @@ impl Thumbprint {
 pub struct Delegated {
     /// The account's tenant.
     pub tenant_id: Guid,
-    /// A public client application.
+    /// The application id of a public client.
     pub client_id: Guid,
     /// How the person is asked.
     pub how: LoginBy,
-    /// What is asked for, separated by blanks.
+    /// The requested scopes, separated by blanks.
     pub scopes: String,
 }
 
@@ -122,10 +124,10 @@ pub enum LoginBy {
     Browser,
 }
 
-/// Where to sign in, and where secrets are kept.
+/// The sign-in service and the store of secrets.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignIn {
-    /// Where.
+    /// The sign-in service.
     pub authority: Authority,
     /// The one store of secrets.
     pub key_store: KeyStoreKind,
@@ -141,7 +143,7 @@ pub enum KeyStoreKind {
 }
 
 impl KeyStoreKind {
-    /// As the configuration says it.
+    /// The store's name in the configuration.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::System => "system",

@@ -1,4 +1,4 @@
-//! From the configuration to a token source.
+//! Makes the token source that the configuration asks for.
 //! It must never try one way of signing in after another: the configuration names one.
 
 use std::sync::Arc;
@@ -12,18 +12,19 @@ use super::{FileToken, NoToken, StaticToken, TokenSource};
 use crate::entra::Auth;
 use crate::graph::Origin;
 
-/// Graph roots of the national clouds, which are also what tokens are asked for.
+/// The Graph roots of the national clouds, which are also the resources of their tokens.
 const NATIONAL_CLOUDS: &[&str] =
     &["graph.microsoft.us", "dod-graph.microsoft.us", "microsoftgraph.chinacloudapi.cn"];
 
-/// What tokens are asked for: the cloud's Graph, also when requests go by a proxy or to a Graph on this machine.
+/// The resource of the tokens: the cloud's Graph, even when requests go to a proxy or to a Graph on this
+/// machine.
 pub fn graph_resource(graph: &Origin) -> String {
     let host = graph.authority();
     let host = NATIONAL_CLOUDS.iter().find(|cloud| **cloud == host).unwrap_or(&"graph.microsoft.com");
     format!("https://{host}")
 }
 
-/// The source that the configuration asks for. Nothing is asked or read before the first token is.
+/// The source that the configuration asks for. It sends and reads nothing before the first token is needed.
 pub fn token_source(
     auth: &Auth,
     parts: EntraParts,

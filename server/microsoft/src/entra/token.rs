@@ -1,4 +1,4 @@
-//! Token sources: something that has an access token, or says why not and what to do.
+//! Token sources: each gives an access token, or says why it has none and what to do.
 //! An error must never hold a token.
 
 use std::convert::Infallible;
@@ -16,7 +16,7 @@ pub trait TokenSource: Send + Sync {
     /// A token other than `refused`, which Graph answered with 401.
     fn refresh<'a>(&'a self, refused: &'a Secret) -> BoxFuture<'a, Result<Secret, AuthError>>;
 
-    /// A token that has these claims (JSON), which Graph asked for when it answered `refused` with 401.
+    /// A token with these claims (JSON), which Graph asked for when it answered `refused` with 401.
     fn challenged<'a>(
         &'a self,
         refused: &'a Secret,
@@ -25,18 +25,18 @@ pub trait TokenSource: Send + Sync {
         self.refresh(refused)
     }
 
-    /// Renews ahead of time whatever is in use, for as long as it is polled.
+    /// Renews the used tokens before their end, for as long as it is polled.
     fn keep_fresh(&self) -> BoxFuture<'_, Infallible> {
         Box::pin(future::pending())
     }
 
-    /// Why there is no token now, when nothing but a person can change that.
+    /// The reason why there is no token now, if only a person can change that.
     fn trouble(&self) -> Option<AuthError> {
         None
     }
 }
 
-/// One token that somebody else got. It can't be renewed here.
+/// One token that the operator got in another way. It can't be renewed here.
 #[derive(Debug, Clone)]
 pub struct StaticToken(
     /// The token.
@@ -57,7 +57,7 @@ impl TokenSource for StaticToken {
     }
 }
 
-/// Nobody has signed in.
+/// The source of an agent that has no sign-in.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoToken;
 

@@ -1,5 +1,5 @@
-//! A token in a file of its own, for hosts that hand their servers little of the environment.
-//! A file that others may read must never be used, and the token never leaves this module but to be sent.
+//! A token in a file of its own, for hosts that pass few environment variables to their servers.
+//! A file that other users may read must never be used, and the token may leave this module only to be sent.
 
 use std::path::PathBuf;
 
@@ -9,10 +9,10 @@ use super::keys::read_secret;
 use super::{AuthError, AuthFailure, TokenSource};
 use entraclaw_seams::secret::Secret;
 
-/// The token that the file holds at the moment.
+/// A source that gives the current token of the file.
 #[derive(Debug, Clone)]
 pub struct FileToken(
-    /// The file; it must be this user's alone.
+    /// The file, which only this user may be able to read.
     pub PathBuf,
 );
 

@@ -1,5 +1,5 @@
-//! Secrets as files with mode 0600 in the home folder's `keys`, for machines without a system store.
-//! It must never be used unless the configuration says so, and never read a file that others may read.
+//! Keeps secrets as files with mode 0600 in the home folder's `keys`, for machines without a system store.
+//! It must never be used unless the configuration says so, and never read a file that other users may read.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,15 +14,15 @@ use entraclaw_seams::storage::Storage;
 
 const FOLDER: &str = "keys";
 
-/// The files.
+/// The key store of files.
 pub struct FileKeyStore {
     storage: Arc<dyn Storage>,
-    /// The home folder, to look at modes.
+    /// The home folder, needed to check the files' modes.
     home: PathBuf,
 }
 
 impl FileKeyStore {
-    /// Files in `home`, which `storage` stands for.
+    /// A store in `home`, whose files `storage` reads and writes.
     pub fn new(storage: Arc<dyn Storage>, home: PathBuf) -> Self {
         Self { storage, home }
     }

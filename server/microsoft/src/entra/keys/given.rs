@@ -1,5 +1,5 @@
-//! A key or certificate in a file that the configuration names, before whatever the store has.
-//! A key file that others may read must never be used.
+//! Reads a key or certificate from a file that the configuration names, instead of from the store.
+//! It must never use a key file that other users may read.
 
 #![expect(
     clippy::disallowed_methods,
@@ -15,13 +15,13 @@ use futures_util::future::{self, BoxFuture};
 use super::{AuthError, Kept, KeyName, KeyStore, SECRET_BYTES_MAX, store_error};
 use entraclaw_seams::secret::Secret;
 
-/// A store behind the files of `auth.key_file` and `auth.certificate_file`.
+/// The files of `auth.key_file` and `auth.certificate_file`, with a store for all other secrets.
 pub struct GivenFiles {
-    /// PEM private key; must be this user's alone.
+    /// The PEM private key; only this user may be able to read the file.
     pub key: Option<PathBuf>,
-    /// PEM certificate, which is public.
+    /// The PEM certificate, which is public.
     pub certificate: Option<PathBuf>,
-    /// Everything else.
+    /// The store of all other secrets.
     pub behind: Arc<dyn KeyStore>,
 }
 
@@ -56,12 +56,13 @@ impl KeyStore for GivenFiles {
     }
 }
 
-/// Reads a PEM file. A private one must be this user's alone.
+/// Reads a PEM file. Only this user may be able to read a private one.
 pub fn read_pem(path: &Path, private: bool) -> Result<Secret, AuthError> {
     read_secret(path, private, "name a PEM file")
 }
 
-/// Reads a file with a secret. A private one must be this user's alone. `fix` is what helps where it is of another kind.
+/// Reads a file with a secret. Only this user may be able to read a private one. `fix` is the advice when the
+/// file can't be used.
 pub(in crate::entra) fn read_secret(
     path: &Path,
     private: bool,
@@ -84,7 +85,7 @@ pub(in crate::entra) fn read_secret(
         .map_err(|error| store_error(format!("{shown} can't be read: {error}"), fix))
 }
 
-/// Refuses what others may read.
+/// Refuses a file that other users may read.
 #[cfg(unix)]
 pub(super) fn check_private(path: &Path, found: &fs::Metadata) -> Result<(), AuthError> {
     use std::os::unix::fs::MetadataExt as _;
@@ -102,7 +103,7 @@ pub(super) fn check_private(path: &Path, found: &fs::Metadata) -> Result<(), Aut
     Ok(())
 }
 
-/// Elsewhere a file is private by the access list of its folder.
+/// On other systems the access list of its folder makes a file private.
 #[cfg(not(unix))]
 pub(super) fn check_private(_path: &Path, _found: &fs::Metadata) -> Result<(), AuthError> {
     Ok(())

@@ -1,4 +1,4 @@
-//! A store that forgets: for simulations and tests, and for configurations that keep nothing.
+//! A key store in memory: for simulations and tests, and for configurations that keep nothing.
 //! It must never touch a disk.
 
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use futures_util::future::{self, BoxFuture};
 use super::{AuthError, KeyName, KeyStore};
 use entraclaw_seams::secret::Secret;
 
-/// Secrets in memory; a cheap clone of the same store.
+/// Secrets in memory; a clone is cheap and shares the same store.
 #[derive(Debug, Clone, Default)]
 pub struct MemoryKeyStore(Arc<Mutex<BTreeMap<KeyName, Secret>>>);
 
@@ -18,7 +18,7 @@ impl MemoryKeyStore {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a secret there before anything runs.
+    /// Adds a secret before the program runs.
     #[must_use]
     pub fn with(self, name: KeyName, secret: Secret) -> Self {
         self.all().insert(name, secret);

@@ -1,5 +1,5 @@
-//! The seam to where secrets are kept: private keys, certificates and refresh tokens. Never access tokens.
-//! There is one store, which the configuration names; nothing may fall back to another without being told.
+//! The seam to the store of secrets: private keys, certificates and refresh tokens, never access tokens.
+//! The configuration names the one store; the program must never fall back to another without being told.
 
 mod file;
 mod given;
@@ -20,33 +20,33 @@ use super::{AuthError, AuthFailure};
 use entraclaw_inbox::gate::Guid;
 use entraclaw_seams::secret::Secret;
 
-/// The longest secret that is taken, in bytes.
+/// The longest secret that is accepted, in bytes.
 pub const SECRET_BYTES_MAX: usize = 64 * 1024;
 
-/// What is kept under one name.
+/// The kind of a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kept {
     /// The PEM private key of the blueprint's certificate.
     PrivateKey,
     /// The PEM certificate.
     Certificate,
-    /// The refresh token of a person's or an account's sign-in.
+    /// The refresh token of an account that a person signed in.
     RefreshToken,
 }
 
-/// The name of a secret: what it is, and for which application of which tenant.
+/// The name of a secret: its kind, its tenant and its application.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KeyName {
-    /// What it is.
+    /// The kind of the secret.
     pub kept: Kept,
-    /// Of which tenant.
+    /// The tenant of the application.
     pub tenant_id: Guid,
-    /// Of which application.
+    /// The application that uses the secret.
     pub client_id: Guid,
 }
 
 impl KeyName {
-    /// As stores know it; also a good file name.
+    /// The name as stores use it; it is also a valid file name.
     pub fn text(&self) -> String {
         let kept = match self.kept {
             Kept::PrivateKey => "private-key",
@@ -57,15 +57,15 @@ impl KeyName {
     }
 }
 
-/// Keeps secrets. Reading may take long: a system store may ask its owner for a password.
+/// A store of secrets. Reading may take long, because a system store may ask its owner for a password.
 pub trait KeyStore: Send + Sync {
-    /// What it is called in messages: `the system's key store`.
+    /// The store's name in messages: `the system's key store`.
     fn name(&self) -> String;
     /// The secret, or `None` when there is none of this name.
     fn get<'a>(&'a self, name: &'a KeyName) -> BoxFuture<'a, Result<Option<Secret>, AuthError>>;
-    /// Keeps a secret in the place of what was there, and has checked that it can be read again.
+    /// Replaces the secret of this name, and checks that the new one can be read again.
     fn put<'a>(&'a self, name: &'a KeyName, secret: &'a Secret) -> BoxFuture<'a, Result<(), AuthError>>;
-    /// Forgets a secret; says whether there was one.
+    /// Deletes a secret; says whether there was one.
     fn remove<'a>(&'a self, name: &'a KeyName) -> BoxFuture<'a, Result<bool, AuthError>>;
 }
 

@@ -1,5 +1,5 @@
-//! The store that the configuration names, with the files that it names before it.
-//! It must never choose another store than the one that the last sign-in was kept in without saying so.
+//! Builds the store that the configuration names, behind the files that it names.
+//! It must never use another store than that of the last sign-in without saying so.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::entra::{Auth, KeyStoreKind, SignIn};
 use entraclaw_seams::secret::Secret;
 use entraclaw_seams::storage::Storage;
 
-/// The store for a home folder, for `login` and `logout`. Nothing is opened before it is asked for something.
+/// The store for a home folder, for `login` and `logout`. It opens nothing before its first use.
 pub fn chosen_store(sign_in: &SignIn, storage: &Arc<dyn Storage>, home: PathBuf) -> Arc<dyn KeyStore> {
     match sign_in.key_store {
         KeyStoreKind::System => Arc::new(SystemKeyStore),
@@ -20,7 +20,7 @@ pub fn chosen_store(sign_in: &SignIn, storage: &Arc<dyn Storage>, home: PathBuf)
     }
 }
 
-/// The same for everybody else: it gives nothing while the last sign-in was kept in another store.
+/// The store for all other commands: it gives nothing while the last sign-in is kept in another store.
 pub fn production_store(
     sign_in: &SignIn,
     auth: &Auth,
@@ -35,7 +35,7 @@ pub fn production_store(
     }
 }
 
-/// A store behind the files that the configuration names.
+/// Puts the files that the configuration names before a store.
 pub fn with_files(auth: &Auth, store: Arc<dyn KeyStore>) -> Arc<dyn KeyStore> {
     match auth {
         Auth::AgentUser(who) => {
@@ -46,7 +46,7 @@ pub fn with_files(auth: &Auth, store: Arc<dyn KeyStore>) -> Arc<dyn KeyStore> {
     }
 }
 
-/// The last sign-in is kept in another store: what this one has is old, or nothing.
+/// A store that was not used for the last sign-in, so its secrets are old or missing.
 struct Elsewhere {
     store: Arc<dyn KeyStore>,
     recorded: String,

@@ -1,5 +1,5 @@
 //! The operating system's store: Keychain, Credential Manager or Secret Service, by the `keyring` crate.
-//! It must never hold the runtime up: its calls block, some for as long as a person takes to unlock the store.
+//! It must never block the runtime: its calls block, some until a person has unlocked the store.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use keyring::{Entry, Error};
 use super::{AuthError, KeyName, KeyStore, store_error};
 use entraclaw_seams::secret::Secret;
 
-/// Under which all secrets of this program are found in the system's own tools.
+/// The name of all secrets of this program in the system's own tools.
 const SERVICE: &str = "entraclaw";
 /// How long a person may take to unlock the store.
 const ANSWER_MAX: Duration = Duration::from_secs(60);
@@ -37,7 +37,7 @@ impl KeyStore for SystemKeyStore {
         Box::pin(aside(move || {
             let entry = entry(&name)?;
             entry.set_secret(secret.expose().as_bytes()).map_err(|error| explain(&error))?;
-            // Some stores take what they can't give back.
+            // Some stores accept a secret that they can't return.
             if entry.get_secret().is_ok_and(|bytes| bytes == secret.expose().as_bytes()) {
                 return Ok(());
             }
@@ -58,7 +58,7 @@ impl KeyStore for SystemKeyStore {
     }
 }
 
-/// Does a blocking call on a thread of its own. One that never ends costs that thread, not the server.
+/// Runs a blocking call on a thread of its own. A call that never ends blocks that thread, not the server.
 async fn aside<T: Send + 'static>(
     call: impl FnOnce() -> Result<T, AuthError> + Send + 'static,
 ) -> Result<T, AuthError> {
@@ -91,7 +91,7 @@ fn text(bytes: Vec<u8>) -> Result<Secret, AuthError> {
     })
 }
 
-/// The library's errors may hold the secret itself (`BadEncoding`), so their kinds are named here.
+/// Names the kind of an error, because the library's errors may hold the secret itself (`BadEncoding`).
 fn explain(error: &Error) -> AuthError {
     let cause = |error: &dyn std::fmt::Display| crate::http::one_line(&error.to_string());
     match error {
