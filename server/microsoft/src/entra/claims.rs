@@ -32,7 +32,7 @@ pub struct TokenUse {
     pub audience: Option<String>,
     /// `exp`: when the token expires.
     pub expires_at: Option<Timestamp>,
-    /// `scp`: what the token allows in a person's name.
+    /// `scp`: what the token allows on behalf of a person.
     pub scopes: Option<BTreeSet<String>>,
     /// The token has `roles` or says `app`, so it belongs to an application.
     pub is_application: bool,

@@ -54,7 +54,7 @@ pub struct AuthError {
     pub fix: String,
     /// Entra's OAuth error code (`invalid_grant`), which the sign-in flows react to.
     pub word: Option<String>,
-    /// How long to send the server no request.
+    /// How long the server wants no more requests.
     pub retry_after: Option<Duration>,
 }
 

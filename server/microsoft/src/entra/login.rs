@@ -225,8 +225,7 @@ impl BrowserLogin {
     }
 }
 
-/// Judges a query: only one with our `state` is an answer to us; another may come from a page that guesses
-/// ports.
+/// Judges a query: only a query with our `state` is for us; another may come from a page that guesses ports.
 fn judge(query: &str, state: &Secret) -> Judged {
     let pairs: Vec<_> = url::form_urlencoded::parse(query.as_bytes()).collect();
     let of = |name: &str| pairs.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_ref());

@@ -1,5 +1,6 @@
 //! Reads Entra's error bodies: the kind of failure, and what a person can do about it.
-//! Only the OAuth error code must decide what the program does; the numbers choose only the text for people.
+//! A body without an OAuth error code must never count as a refusal; a known number only gives a more exact
+//! kind and text.
 
 use serde_json::Value;
 

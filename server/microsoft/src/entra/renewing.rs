@@ -177,7 +177,7 @@ impl<F: Flow> Renewing<F> {
         let current = state.current.as_ref().filter(|current| current.used)?;
         let until = state.failed.as_ref().map_or(current.renew_at, |failed| failed.until);
         let hopeless = state.failed.as_ref().is_some_and(|failed| !failed.error.is_transient());
-        // After a refusal there is no early renewal; a caller that needs a token signs in again.
+        // After a lasting refusal there is no early renewal; a caller that needs a token signs in again.
         (!hopeless).then(|| current.renew_at.max(until))
     }
 }

@@ -14,7 +14,8 @@ const BACKOFF_FIRST_MS: u64 = 3_000;
 const BACKOFF_MS_MAX: u64 = 60_000;
 const JITTER_MS_MAX: u64 = 1_000;
 
-/// The delay before retry number `retry` (from 1) when the server named none: 3 s doubled each time, with jitter.
+/// The delay before retry number `retry` (from 1) when the server named none: 3 s, doubled each time, with
+/// jitter.
 pub(crate) fn backoff(retry: u32, random: &dyn Random) -> Duration {
     let doubled = BACKOFF_FIRST_MS.saturating_mul(1 << retry.saturating_sub(1).min(16));
     Duration::from_millis(doubled.min(BACKOFF_MS_MAX) + random.next_u64() % JITTER_MS_MAX)

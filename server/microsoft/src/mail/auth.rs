@@ -1,5 +1,4 @@
-//! Checks by the agent's own mail system's headers whether a mail really comes from the address in its
-//! `From`.
+//! Checks by the own mail system's headers whether a mail is really from the address in its `From`.
 //! It must never believe a line that the sender could have written.
 
 use std::collections::BTreeSet;
@@ -76,9 +75,9 @@ pub(super) fn prove(headers: &Headers, from: &MailAddress, house: &House) -> Res
     }
 }
 
-/// The results that the agent's own mail system wrote. Each hop puts its line on top. Exchange Online's line
-/// has no name, so only the topmost line can be its own, and only if that line has no name. A gateway with a
-/// name removes lines with its name from incoming mail.
+/// The results that the agent's own mail system wrote. Each hop puts its line on top. Without a configured
+/// name, only the topmost line counts, and only if it names no service. With a configured name, the gateway
+/// removes lines with that name from incoming mail.
 fn own_results(headers: &Headers, house: &House) -> Results {
     // The sender may have written the lines below a line that can't be read.
     let mut lines = headers.down_to_unread("authentication-results").map(parse);

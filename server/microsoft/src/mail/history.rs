@@ -1,4 +1,4 @@
-//! Separates the new part of a mail from what it repeats of earlier mails.
+//! Separates the new part of a mail from the part that repeats earlier mails.
 //! It must never lose a line: a line that is not certainly history is new.
 
 use super::wire::Body;

@@ -1,5 +1,4 @@
-//! Mail: each poll asks which mails changed in the inbox and reads only the new ones; the tools read and send
-//! mail.
+//! Mail: each poll reads only the new mails of the inbox, and the tools read and send mail.
 //! It must never believe an address that the agent's own mail system does not confirm, nor show a text that
 //! has not passed the sanitiser.
 

@@ -1,5 +1,5 @@
 //! The seam to the store of secrets: private keys, certificates and refresh tokens, never access tokens.
-//! The configuration names the one store; the program must never fall back to another without being told.
+//! The configuration names the one store; the program must never silently fall back to another.
 
 mod file;
 mod given;

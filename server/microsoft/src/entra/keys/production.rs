@@ -1,4 +1,4 @@
-//! Builds the store that the configuration names, behind the files that it names.
+//! Builds the configured key store; the key files that the configuration names take precedence over it.
 //! It must never use another store than that of the last sign-in without saying so.
 
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ pub fn production_store(
     }
 }
 
-/// Puts the files that the configuration names before a store.
+/// Gives the files that the configuration names precedence over a store.
 pub fn with_files(auth: &Auth, store: Arc<dyn KeyStore>) -> Arc<dyn KeyStore> {
     match auth {
         Auth::AgentUser(who) => {
