@@ -184,7 +184,7 @@ impl GraphClient {
         })
     }
 
-    /// One GET, repeated only once with a fresh token. It is for callers that have their own schedule.
+    /// One GET, repeated at most once, with a fresh token. It is for callers that have their own schedule.
     pub async fn get_once(&self, url: &str, scope: Scope<'_>) -> Result<Answer, GraphError> {
         self.exchange(Method::Get, url, None, scope, 0).await
     }

@@ -1,4 +1,4 @@
-//! What the source learns and the service needs: the agent's own addresses.
+//! The agent's own addresses, which the source learns and the mail service needs.
 //! A model must never be able to set anything in here.
 
 use std::collections::BTreeSet;

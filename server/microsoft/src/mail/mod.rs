@@ -57,8 +57,8 @@ pub struct MailParts {
 pub struct MailSource {
     parts: MailParts,
     status: SourceStatus,
-    /// Set on a first start: mails received before this time are history, mails received before the first
-    /// poll are not.
+    /// On a first start, mails received before this time are history; later ones are news, even before the
+    /// first poll.
     started: Instant,
 }
 
