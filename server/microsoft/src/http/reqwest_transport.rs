@@ -1,4 +1,4 @@
-//! The production transport: reqwest over rustls; no other file names reqwest.
+//! The production transport: reqwest over rustls; only this file uses the crate.
 //! It must never follow a redirect, keep a cookie, or use resources before the first request.
 
 use std::error::Error as _;
