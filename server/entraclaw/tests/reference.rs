@@ -215,3 +215,19 @@ fn listed(set: ToolSet) -> Vec<Value> {
         .expect("an answer");
     list["result"]["tools"].as_array().cloned().expect("a list")
 }
+
+#[test]
+fn every_list_of_sets_names_them_all() {
+    let all = ToolSet::ALL.map(ToolSet::as_str).join(", ");
+    assert_eq!(entraclaw::config::key::TOOLS_SETS.default, all);
+    let starter = include_str!("../src/command/starter.toml");
+    assert!(
+        starter.contains(&format!("sets = \"{all}\"")),
+        "command/starter.toml names other sets than {all}"
+    );
+    let help = include_str!("../../../docs/src/reference/commands.md");
+    assert!(
+        help.contains(&format!("some of {all}")),
+        "the help of `serve --tools` names other sets than {all}"
+    );
+}

@@ -90,7 +90,6 @@ mod tests {
     use crate::Mark;
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "the test compares with the folder")]
     fn every_file_of_the_folder_is_named() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("profiles");
         for entry in std::fs::read_dir(folder).unwrap() {
