@@ -20,7 +20,7 @@ const FAMILIES_MAX: usize = 12;
 /// Columns of a host's name.
 const HOST_COLUMNS: usize = 24;
 /// Columns of the carriers to an idle model.
-const IDLE_COLUMNS: usize = 40;
+const IDLE_COLUMNS: usize = 44;
 
 /// The report as one screen of text.
 pub fn overview(report: &Report, style: Style) -> String {
@@ -48,7 +48,8 @@ impl Page {
         for host in rows.iter().take(FAMILIES_MAX) {
             let idle = quickest(&host.reach, |reach| reach.idle);
             let busy = quickest(&host.reach, |reach| reach.busy);
-            self.line(&format!("{}{}{busy}", fit(&host.id, HOST_COLUMNS), fit(&idle, IDLE_COLUMNS)));
+            let (id, idle) = (fit(&host.id, HOST_COLUMNS - 1), fit(&idle, IDLE_COLUMNS - 1));
+            self.line(&format!("{id} {idle} {busy}"));
         }
         self.line(&self.dim("medians of virtual time, with all troubles that the scenarios make"));
         self.line("");

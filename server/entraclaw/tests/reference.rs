@@ -219,7 +219,7 @@ fn listed(set: ToolSet) -> Vec<Value> {
 #[test]
 fn every_list_of_sets_names_them_all() {
     let all = ToolSet::ALL.map(ToolSet::as_str).join(", ");
-    assert_eq!(entraclaw::config::key::TOOLS_SETS.default, all);
+    assert_eq!(key::TOOLS_SETS.default, all);
     let starter = include_str!("../src/command/starter.toml");
     assert!(
         starter.contains(&format!("sets = \"{all}\"")),
