@@ -78,7 +78,7 @@ impl Page {
         let more = (report.failures.len() as u64 + report.failures_left_out).saturating_sub(shown);
         if more > 0 {
             self.line(&format!(
-                "{} left out here; --matrix prints more",
+                "{} left out here; report.html has more",
                 counted(more, "failure", "failures")
             ));
         }
@@ -113,7 +113,7 @@ fn quickest(reach: &[Reach], times: impl Fn(&Reach) -> Option<Times>) -> String 
     let words: Vec<_> = found
         .iter()
         .take(CARRIERS_MAX)
-        .map(|(ms, carrier)| format!("{} {}", one_line(&carrier.replace('_', " ")), duration(*ms)))
+        .map(|(ms, carrier)| format!("{} {}", one_line(carrier), duration(*ms)))
         .collect();
     if words.is_empty() { "–".to_owned() } else { words.join(", ") }
 }
