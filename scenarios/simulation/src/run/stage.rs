@@ -15,8 +15,8 @@ use crate::scenario::DiskStep;
 
 /// The differences between simulation and real processes.
 pub(crate) trait Stage {
-    /// The server of a session, with this `--consumer`; it starts as often as its host asks, and
-    /// wake-ups at the target of that host.
+    /// The server of a session, with this `--consumer`. It starts as often as its host asks, and its wake-ups
+    /// reach that target.
     fn server(&self, consumer: Option<&str>, target: &WakeUpTarget) -> AnyServer;
     /// Who runs our program where the host of that session, which has this target, would.
     fn commands(&self, consumer: Option<&str>, target: &WakeUpTarget) -> Rc<dyn Commands>;

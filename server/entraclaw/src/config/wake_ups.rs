@@ -110,6 +110,23 @@ mod tests {
         assert!(!format!("{wake_ups:?}").contains("hush"));
     }
 
+    #[test]
+    fn the_older_table_and_variables_are_read_and_the_newer_win() {
+        let text = "[wake]\nmin_interval = \"30s\"\n[doors]\nmin_interval = \"40s\"\ncodex_queue = true\n";
+        let environment = [
+            ("ENTRACLAW_DOORS_OPENCODE_PORT", "4096"),
+            ("ENTRACLAW_DOORS_OPENCODE_PASSWORD", "hush"),
+            ("ENTRACLAW_DOORS_MESSAGES_PER_HOUR", "2"),
+            ("ENTRACLAW_WAKE_MESSAGES_PER_HOUR", "3"),
+        ];
+        let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let file = Some(("config.toml".to_owned(), text.to_owned()));
+        let wake_ups = Config::load(&Sources { environment, file, ..Sources::default() }).unwrap().wake_ups;
+        assert_eq!((wake_ups.min_interval, wake_ups.codex_queue), (Duration::from_secs(30), true));
+        assert_eq!((wake_ups.opencode_port, wake_ups.messages_per_hour), (Some(4096), 3));
+        assert_eq!(wake_ups.opencode_password.as_ref().map(Secret::expose), Some("hush"));
+    }
+
     #[rstest]
     #[case("ENTRACLAW_WAKE_OPENCODE_PORT", "70000", "0 to 65535")]
     #[case("ENTRACLAW_WAKE_QWEN_INPUT_FILE", "qwen.jsonl", "absolute")]
