@@ -206,6 +206,13 @@ impl Ledger {
         self.written.iter().filter(has_it).find(is_new).or_else(|| self.written.iter().rfind(has_it))
     }
 
+    /// The job of this chat whose result has this text. Its first line ends with the label of the job.
+    pub fn job_by_text(&self, text: &str, chat_id: &str) -> Option<&Written> {
+        let title = text.lines().next()?;
+        let label = title.rsplit_once(": ")?.1.trim_end_matches(')');
+        self.written.iter().find(|job| job.chat_id == chat_id && job.label == label)
+    }
+
     /// Whether a message was given this text later.
     pub fn was_changed_to(&self, message: &Written, text: &str) -> bool {
         self.changed.get(&message.label).into_iter().flatten().any(|(_, changed)| changed == text)

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use entraclaw_inbox::record::WORK_CHAT;
 use fake_hosts::Profile;
 use reports::event::{Arrival, Failure, Lane, ModelLine, WireLine};
 use schemas::{Direction, WireValidator};
@@ -238,10 +239,11 @@ impl SessionView {
         self.ledger.write(message);
     }
 
-    /// How each message that must be heard first reached the model.
+    /// How each person's message that must be heard first reached the model. A job's result is not counted.
     pub(crate) fn arrivals(&self) -> Vec<Arrival> {
-        let owed = self.ledger.written().iter().filter(|message| message.heard == Heard::Must);
-        owed.filter_map(|message| {
+        let due = self.ledger.written().iter();
+        let due = due.filter(|message| message.heard == Heard::Must && message.chat_id != WORK_CHAT);
+        due.filter_map(|message| {
             let showings = self.ledger.showings(message);
             let first = showings.first()?;
             let ids = (message.chat_id.clone(), message.message_id.clone());
@@ -257,7 +259,7 @@ impl SessionView {
     /// A text went by the host's wake-up; the host may show it later.
     pub(crate) fn woken(&mut self, at_ms: u64, text: &str) {
         for body in quoted(text) {
-            if let Some(message) = self.ledger.by_text(&body, WAKE_UP) {
+            if let Some(message) = self.told_by(&body) {
                 let (chat, id) = (message.chat_id.clone(), message.message_id.clone());
                 self.ledger.wake(&chat, &id, at_ms);
             }
@@ -273,13 +275,18 @@ impl SessionView {
         }
     }
 
+    /// The message or the job's result that a text of the wake-up quotes.
+    fn told_by(&self, body: &str) -> Option<&Written> {
+        self.ledger.by_text(body, WAKE_UP).or_else(|| self.ledger.job_by_text(body, WORK_CHAT))
+    }
+
     /// Texts of the wake-up have no ids, so their messages are found by text.
     fn by_wake_up(&mut self, line: &ModelLine) {
         // The host's own words may stand before it.
         let ours = line.text.lines().find(|line| line.contains("[Entraclaw] ") && !line.starts_with("> "));
         let redelivered = ours.is_some_and(|first| first.contains(WAKE_UP_AGAIN));
         for body in quoted(&line.text) {
-            let Some(message) = self.ledger.by_text(&body, WAKE_UP) else {
+            let Some(message) = self.told_by(&body) else {
                 self.fail(
                     "oracle.unreadable",
                     line.at_ms,
