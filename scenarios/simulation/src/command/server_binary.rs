@@ -35,7 +35,8 @@ fn build_server(folder: &Path, binary: &Path) -> anyhow::Result<()> {
     #[expect(clippy::disallowed_methods, reason = "the command line's edge reads the environment")]
     let cargo = std::env::var("CARGO").ok();
     let Some(cargo) = cargo.filter(|_| manifest.is_file()) else { return Ok(()) };
-    let release = folder.ends_with("release");
+    // The folder has the name of the profile, but for `dev`.
+    let profile = folder.file_name().and_then(|name| name.to_str()).filter(|name| *name != "debug");
     warn(&format!("building {}", binary.display()));
     let mut command = std::process::Command::new(cargo);
     command
@@ -53,8 +54,8 @@ fn build_server(folder: &Path, binary: &Path) -> anyhow::Result<()> {
             "--manifest-path",
         ])
         .arg(&manifest);
-    if release {
-        command.arg("--release");
+    if let Some(profile) = profile {
+        command.args(["--profile", profile]);
     }
     if let Some(target) = folder.parent() {
         command.arg("--target-dir").arg(target);
