@@ -50,7 +50,7 @@ pub(super) enum Special {
 use Role::{Dropped, Inline, Line, Paragraph, Special as S, Void};
 
 /// An element with its name and effect.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Element {
     /// Its index in the table, below [`COUNT`].
     pub(super) id: usize,
@@ -58,157 +58,102 @@ pub(super) struct Element {
     pub(super) role: Role,
 }
 
-const fn element(name: &'static str, role: Role) -> Element {
-    Element { id: 0, name, role }
-}
+/// All elements by their effect.
+const GROUPS: &[(Role, &[&str])] = &[
+    (
+        Inline,
+        &[
+            "abbr", "acronym", "b", "bdi", "bdo", "big", "blink", "button", "cite", "data", "dfn", "em",
+            "font", "i", "ins", "label", "map", "mark", "marquee", "math", "nobr", "noscript", "output",
+            "picture", "rb", "rt", "rtc", "ruby", "small", "span", "strong", "sub", "time", "u", "var",
+        ],
+    ),
+    (
+        Void,
+        &[
+            "area", "base", "basefont", "bgsound", "col", "embed", "frame", "input", "link", "meta", "param",
+            "source", "track", "wbr",
+        ],
+    ),
+    (Void, &["systemeventmessage"]),
+    (
+        Line,
+        &[
+            "address", "article", "aside", "body", "caption", "center", "dd", "details", "dialog", "div",
+            "dt", "fieldset", "footer", "form", "frameset", "head", "header", "hgroup", "html", "legend",
+            "main", "nav", "optgroup", "option", "search", "section", "select", "summary", "tbody",
+            "textarea", "tfoot", "thead",
+        ],
+    ),
+    (Line, &["figcaption"]),
+    (Paragraph, &["dl", "figure", "p"]),
+    (
+        Dropped("hidden"),
+        &[
+            "applet", "canvas", "colgroup", "datalist", "iframe", "meter", "noembed", "noframes", "object",
+            "progress", "rp", "title", "xml",
+        ],
+    ),
+    (Dropped("script"), &["script"]),
+    (Dropped("style"), &["style"]),
+    (Dropped("svg"), &["svg"]),
+    (Dropped("template"), &["template"]),
+    (S(Special::Anchor), &["a"]),
+    (S(Special::Mention), &["at"]),
+    (S(Special::Attachment), &["attachment"]),
+    (S(Special::Media("audio")), &["audio"]),
+    (S(Special::Quote), &["blockquote"]),
+    (S(Special::Break), &["br"]),
+    (S(Special::Code), &["code", "kbd", "samp", "tt"]),
+    (S(Special::CodeBlock), &["codeblock", "listing", "pre", "xmp"]),
+    (S(Special::CustomEmoji), &["customemoji"]),
+    (S(Special::Strike), &["del", "s", "strike"]),
+    (S(Special::UnorderedList), &["dir", "menu", "ul"]),
+    (S(Special::Emoji), &["emoji"]),
+    (S(Special::Heading("# ")), &["h1"]),
+    (S(Special::Heading("## ")), &["h2"]),
+    (S(Special::Heading("### ")), &["h3"]),
+    (S(Special::Heading("#### ")), &["h4"]),
+    (S(Special::Heading("##### ")), &["h5"]),
+    (S(Special::Heading("###### ")), &["h6"]),
+    (S(Special::Rule), &["hr"]),
+    (S(Special::Image), &["img"]),
+    (S(Special::Item), &["li"]),
+    (S(Special::OrderedList), &["ol"]),
+    (S(Special::QuoteMarks), &["q"]),
+    (S(Special::Superscript), &["sup"]),
+    (S(Special::Table), &["table"]),
+    (S(Special::Cell), &["td", "th"]),
+    (S(Special::Row), &["tr"]),
+    (S(Special::Media("video")), &["video"]),
+];
 
 /// All elements, sorted by name.
 static ELEMENTS: [Element; 142] = TABLE;
 
-const TABLE: [Element; 142] = numbered([
-    element("a", S(Special::Anchor)),
-    element("abbr", Inline),
-    element("acronym", Inline),
-    element("address", Line),
-    element("applet", Dropped("hidden")),
-    element("area", Void),
-    element("article", Line),
-    element("aside", Line),
-    element("at", S(Special::Mention)),
-    element("attachment", S(Special::Attachment)),
-    element("audio", S(Special::Media("audio"))),
-    element("b", Inline),
-    element("base", Void),
-    element("basefont", Void),
-    element("bdi", Inline),
-    element("bdo", Inline),
-    element("bgsound", Void),
-    element("big", Inline),
-    element("blink", Inline),
-    element("blockquote", S(Special::Quote)),
-    element("body", Line),
-    element("br", S(Special::Break)),
-    element("button", Inline),
-    element("canvas", Dropped("hidden")),
-    element("caption", Line),
-    element("center", Line),
-    element("cite", Inline),
-    element("code", S(Special::Code)),
-    element("codeblock", S(Special::CodeBlock)),
-    element("col", Void),
-    element("colgroup", Dropped("hidden")),
-    element("customemoji", S(Special::CustomEmoji)),
-    element("data", Inline),
-    element("datalist", Dropped("hidden")),
-    element("dd", Line),
-    element("del", S(Special::Strike)),
-    element("details", Line),
-    element("dfn", Inline),
-    element("dialog", Line),
-    element("dir", S(Special::UnorderedList)),
-    element("div", Line),
-    element("dl", Paragraph),
-    element("dt", Line),
-    element("em", Inline),
-    element("embed", Void),
-    element("emoji", S(Special::Emoji)),
-    element("fieldset", Line),
-    element("figcaption", Line),
-    element("figure", Paragraph),
-    element("font", Inline),
-    element("footer", Line),
-    element("form", Line),
-    element("frame", Void),
-    element("frameset", Line),
-    element("h1", S(Special::Heading("# "))),
-    element("h2", S(Special::Heading("## "))),
-    element("h3", S(Special::Heading("### "))),
-    element("h4", S(Special::Heading("#### "))),
-    element("h5", S(Special::Heading("##### "))),
-    element("h6", S(Special::Heading("###### "))),
-    element("head", Line),
-    element("header", Line),
-    element("hgroup", Line),
-    element("hr", S(Special::Rule)),
-    element("html", Line),
-    element("i", Inline),
-    element("iframe", Dropped("hidden")),
-    element("img", S(Special::Image)),
-    element("input", Void),
-    element("ins", Inline),
-    element("kbd", S(Special::Code)),
-    element("label", Inline),
-    element("legend", Line),
-    element("li", S(Special::Item)),
-    element("link", Void),
-    element("listing", S(Special::CodeBlock)),
-    element("main", Line),
-    element("map", Inline),
-    element("mark", Inline),
-    element("marquee", Inline),
-    element("math", Inline),
-    element("menu", S(Special::UnorderedList)),
-    element("meta", Void),
-    element("meter", Dropped("hidden")),
-    element("nav", Line),
-    element("nobr", Inline),
-    element("noembed", Dropped("hidden")),
-    element("noframes", Dropped("hidden")),
-    element("noscript", Inline),
-    element("object", Dropped("hidden")),
-    element("ol", S(Special::OrderedList)),
-    element("optgroup", Line),
-    element("option", Line),
-    element("output", Inline),
-    element("p", Paragraph),
-    element("param", Void),
-    element("picture", Inline),
-    element("pre", S(Special::CodeBlock)),
-    element("progress", Dropped("hidden")),
-    element("q", S(Special::QuoteMarks)),
-    element("rb", Inline),
-    element("rp", Dropped("hidden")),
-    element("rt", Inline),
-    element("rtc", Inline),
-    element("ruby", Inline),
-    element("s", S(Special::Strike)),
-    element("samp", S(Special::Code)),
-    element("script", Dropped("script")),
-    element("search", Line),
-    element("section", Line),
-    element("select", Line),
-    element("small", Inline),
-    element("source", Void),
-    element("span", Inline),
-    element("strike", S(Special::Strike)),
-    element("strong", Inline),
-    element("style", Dropped("style")),
-    element("sub", Inline),
-    element("summary", Line),
-    element("sup", S(Special::Superscript)),
-    element("svg", Dropped("svg")),
-    element("systemeventmessage", Void),
-    element("table", S(Special::Table)),
-    element("tbody", Line),
-    element("td", S(Special::Cell)),
-    element("template", Dropped("template")),
-    element("textarea", Line),
-    element("tfoot", Line),
-    element("th", S(Special::Cell)),
-    element("thead", Line),
-    element("time", Inline),
-    element("title", Dropped("hidden")),
-    element("tr", S(Special::Row)),
-    element("track", Void),
-    element("tt", S(Special::Code)),
-    element("u", Inline),
-    element("ul", S(Special::UnorderedList)),
-    element("var", Inline),
-    element("video", S(Special::Media("video"))),
-    element("wbr", Void),
-    element("xml", Dropped("hidden")),
-    element("xmp", S(Special::CodeBlock)),
-]);
+const TABLE: [Element; 142] = {
+    let mut table = [Element { id: 0, name: "", role: Inline }; 142];
+    let (mut count, mut group) = (0, 0);
+    while group < GROUPS.len() {
+        let (role, names) = GROUPS[group];
+        let mut at = 0;
+        while at < names.len() {
+            table[count] = Element { id: 0, name: names[at], role };
+            let mut place = count;
+            while place > 0 && key(table[place - 1].name) > key(table[place].name) {
+                table.swap(place - 1, place);
+                place -= 1;
+            }
+            (count, at) = (count + 1, at + 1);
+        }
+        group += 1;
+    }
+    while count > 0 {
+        count -= 1;
+        table[count].id = count;
+    }
+    table
+};
 
 /// Elements of Office's own namespaces (`o:p`, `v:shape`) have no layout.
 static OFFICE: Element = Element { id: COUNT - 1, name: "office", role: Inline };
@@ -232,14 +177,6 @@ pub(super) const fn id(name: &str) -> usize {
     }
 }
 
-const fn numbered<const N: usize>(mut elements: [Element; N]) -> [Element; N] {
-    let mut id = 0;
-    while id < N {
-        elements[id].id = id;
-        id += 1;
-    }
-    elements
-}
 /// Prefixes of Office's namespaces.
 const OFFICE_PREFIXES: [&str; 8] = ["m", "o", "p", "st1", "u1", "v", "w", "x"];
 
@@ -251,14 +188,15 @@ static KEYS: [u128; TABLE.len()] = {
     let mut keys = [0; TABLE.len()];
     let mut id = 0;
     while id < keys.len() {
-        keys[id] = key(TABLE[id].name.as_bytes());
+        keys[id] = key(TABLE[id].name);
         id += 1;
     }
     keys
 };
 
 /// The first 16 bytes of a name, in its order.
-const fn key(name: &[u8]) -> u128 {
+const fn key(name: &str) -> u128 {
+    let name = name.as_bytes();
     let mut key = 0;
     let mut at = 0;
     while at < 16 {
@@ -273,7 +211,7 @@ const fn key(name: &[u8]) -> u128 {
 
 /// The element with this name, which is in lower case.
 pub(super) fn known(name: &str) -> Option<&'static Element> {
-    if let Ok(id) = KEYS.binary_search(&key(name.as_bytes()))
+    if let Ok(id) = KEYS.binary_search(&key(name))
         && ELEMENTS[id].name == name
     {
         return Some(&ELEMENTS[id]);
