@@ -38,11 +38,6 @@ pub(super) enum OnClose {
     TypedMention,
 }
 
-struct List {
-    /// The next number; none for bullets.
-    next: Option<u32>,
-}
-
 struct Row {
     cells: u32,
     lines_before: u64,
@@ -66,7 +61,8 @@ pub(super) struct Body<'a> {
     context: &'a Context,
     attachments: Attachments<'a>,
     mentions: BTreeMap<i64, &'a Mention>,
-    lists: Vec<List>,
+    /// The next number of each open list; none for bullets.
+    lists: Vec<Option<u32>>,
     rows: Vec<Row>,
     code: Option<CodeBlock>,
     mention: Option<OpenMention<'a>>,
@@ -272,7 +268,7 @@ impl<'a> Body<'a> {
 
     fn begin_list(&mut self, next: Option<u32>) -> OnClose {
         self.page.block_break(self.list_gap());
-        self.lists.push(List { next });
+        self.lists.push(next);
         OnClose::List
     }
 
@@ -280,7 +276,7 @@ impl<'a> Body<'a> {
         self.page.block_break(1);
         let value = attribute(tag, "value").and_then(|value| value.trim().parse::<u32>().ok());
         let sign = match self.lists.last_mut() {
-            Some(List { next: Some(next) }) => {
+            Some(Some(next)) => {
                 let number = value.unwrap_or(*next).min(MAX_ITEM_NUMBER);
                 *next = number.saturating_add(1);
                 format!("{number}. ")

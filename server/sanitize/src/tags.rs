@@ -121,11 +121,10 @@ impl Scan<'_> {
 
     fn tag(&mut self, open: usize, name_start: usize, is_end: bool, tally: &mut Tally) -> Option<usize> {
         let bytes = self.input.as_bytes();
-        let ends_name = |b: &u8| matches!(b, b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' | b'/' | b'>' | b'<');
         let window = &bytes[name_start..bytes.len().min(name_start + MAX_NAME_BYTES + 1)];
         // A name can also end with the input.
         let at_end = (name_start + window.len() == bytes.len()).then_some(window.len());
-        let known = window.iter().position(ends_name).or(at_end).and_then(|len| {
+        let known = window.iter().position(|b| ends_name(*b) || *b == b'<').or(at_end).and_then(|len| {
             let mut name = [0; MAX_NAME_BYTES];
             let name = name.get_mut(..len)?;
             name.copy_from_slice(&window[..len]);
@@ -167,8 +166,8 @@ impl Scan<'_> {
         }
         let bytes = self.input.as_bytes();
         let seen = &bytes[..bytes.len().min(name_start + self.looks_left)];
-        let ends_name = |b: &u8| matches!(b, b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' | b'/' | b'>');
-        let name_end = seen[name_start..].iter().position(ends_name).map(|length| name_start + length);
+        let name_end =
+            seen[name_start..].iter().position(|b| ends_name(*b)).map(|length| name_start + length);
         let end = match name_end.map(|name_end| tag_end(seen, name_end)) {
             Some(TagEnd::At(end) | TagEnd::TooManyAttributes(end)) => end,
             Some(TagEnd::Missing) | None if seen.len() == bytes.len() => return true,
@@ -177,6 +176,11 @@ impl Scan<'_> {
         self.looks_left -= end - name_start;
         false
     }
+}
+
+/// Whether this byte ends the name of a tag.
+fn ends_name(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || matches!(byte, b'/' | b'>')
 }
 
 /// The length of a comment from its start to after its end.
@@ -204,7 +208,7 @@ fn raw_end(content: &str, name: &str) -> Option<usize> {
         let after = &bytes[start + 2..];
         let ends = after.len() > name.len()
             && after[..name.len()].eq_ignore_ascii_case(name.as_bytes())
-            && matches!(after[name.len()], b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' | b'/' | b'>');
+            && ends_name(after[name.len()]);
         if ends {
             return Some(start);
         }
@@ -223,12 +227,13 @@ enum TagEnd {
 
 /// Finds a tag's end from the end of its name, by the standard's attribute rules.
 fn tag_end(bytes: &[u8], mut at: usize) -> TagEnd {
+    let after = |at: usize, skipped: fn(&u8) -> bool| {
+        at + bytes[at..].iter().take_while(|byte| skipped(byte)).count()
+    };
     let mut attributes = 0;
     loop {
         // Before an attribute name.
-        while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' | b'/')) {
-            at += 1;
-        }
+        at = after(at, |b| b.is_ascii_whitespace() || *b == b'/');
         match bytes.get(at) {
             None => return TagEnd::Missing,
             Some(b'>') => return TagEnd::At(at + 1),
@@ -238,23 +243,12 @@ fn tag_end(bytes: &[u8], mut at: usize) -> TagEnd {
             return TagEnd::TooManyAttributes(at);
         }
         // An equals sign at the start of a name belongs to the name.
-        at += 1;
-        while !matches!(
-            bytes.get(at),
-            None | Some(b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' | b'/' | b'>' | b'=')
-        ) {
-            at += 1;
-        }
-        while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'\r' | b'\x0c')) {
-            at += 1;
-        }
+        at = after(at + 1, |b| !ends_name(*b) && *b != b'=');
+        at = after(at, u8::is_ascii_whitespace);
         if bytes.get(at) != Some(&b'=') {
             continue;
         }
-        at += 1;
-        while matches!(bytes.get(at), Some(b' ' | b'\t' | b'\n' | b'\r' | b'\x0c')) {
-            at += 1;
-        }
+        at = after(at + 1, u8::is_ascii_whitespace);
         match bytes.get(at) {
             None => return TagEnd::Missing,
             Some(b'>') => return TagEnd::At(at + 1),
@@ -264,11 +258,7 @@ fn tag_end(bytes: &[u8], mut at: usize) -> TagEnd {
                 };
                 at += length + 2;
             }
-            Some(_) => {
-                while !matches!(bytes.get(at), None | Some(b' ' | b'\t' | b'\n' | b'\r' | b'\x0c' | b'>')) {
-                    at += 1;
-                }
-            }
+            Some(_) => at = after(at, |b| !b.is_ascii_whitespace() && *b != b'>'),
         }
     }
 }

@@ -274,6 +274,8 @@ impl Style {
         let has = |word: &str| value.iter().any(|item| item.is_word(word));
         let page = Base::page(self.font_px);
         let first = value.first();
+        let side = |at: usize| value.get(at).and_then(|item| length(item, page));
+        let px = side(0).unwrap_or(0.0);
         match property {
             "display" => self.gone |= has("none"),
             "visibility" if has("hidden") || has("collapse") => self.invisible = true,
@@ -311,14 +313,8 @@ impl Style {
                 boxed.line = line.and_then(|line| self.is_flat(line)).or(Some(false));
             }
             "line-height" => boxed.line = first.and_then(|line| self.is_flat(line)).or(boxed.line),
-            "letter-spacing" => {
-                let px = first.and_then(|item| length(item, page));
-                self.letter_spacing_px = px.unwrap_or(0.0);
-            }
-            "word-spacing" => {
-                let px = first.and_then(|item| length(item, page));
-                self.word_spacing_px = px.unwrap_or(0.0);
-            }
+            "letter-spacing" => self.letter_spacing_px = px,
+            "word-spacing" => self.word_spacing_px = px,
             "color" | "text-fill-color" => self.colour = first.and_then(colour::of).or(self.colour),
             "background" | "background-color" | "background-image" => {
                 if property == "background" {
@@ -330,16 +326,13 @@ impl Style {
             "max-width" | "max-inline-size" if is_cell => {}
             "height" | "max-height" | "width" | "max-width" | "block-size" | "max-block-size"
             | "inline-size" | "max-inline-size" => {
-                if let Some(px) = first.and_then(|item| length(item, page)) {
-                    boxed.extent_px = Some(boxed.extent_px.map_or(px, |known| known.min(px)));
-                }
+                boxed.extent_px = boxed.extent_px.into_iter().chain(side(0)).reduce(f32::min);
             }
             "overflow" | "overflow-x" | "overflow-y" | "overflow-block" | "overflow-inline" => {
                 boxed.cuts_overflow |= ["hidden", "clip", "scroll", "auto"].into_iter().any(has);
             }
             "contain" => boxed.cuts_overflow |= ["paint", "content", "strict"].into_iter().any(has),
             "text-indent" => {
-                let px = first.and_then(|item| length(item, page)).unwrap_or(0.0);
                 boxed.starts_outside = px >= PAGE_PX;
                 self.moved.by(Moved::ACROSS, px);
             }
@@ -350,27 +343,19 @@ impl Style {
             | "margin-inline-start"
             | "inset-inline"
             | "inset-inline-start"
-            | "padding-left" => {
-                self.moved.by(Moved::ACROSS, first.and_then(|item| length(item, page)).unwrap_or(0.0));
-            }
+            | "padding-left" => self.moved.by(Moved::ACROSS, px),
             "top" | "bottom" | "margin-top" | "margin-block" | "margin-block-start" | "inset-block"
-            | "inset-block-start" | "padding-top" => {
-                self.moved.by(Moved::ALONG, first.and_then(|item| length(item, page)).unwrap_or(0.0));
-            }
+            | "inset-block-start" | "padding-top" => self.moved.by(Moved::ALONG, px),
             // The first side is the top. The left is the fourth, or else the second, or else the first.
             "inset" | "margin" => {
-                let side = |at: usize| value.get(at).and_then(|item| length(item, page));
-                self.moved.by(Moved::ALONG, side(0).unwrap_or(0.0));
+                self.moved.by(Moved::ALONG, px);
                 let left = [3, 1, 0].into_iter().find(|at| value.len() > *at).and_then(side);
                 self.moved.by(Moved::ACROSS, left.unwrap_or(0.0));
             }
             "clip" => self.gone |= shape::clips_all(value, self.font_px),
             "clip-path" => self.gone |= shape::path_clips_all(value, self.font_px),
             "mask" | "mask-image" => self.gone |= shape::mask_hides(value),
-            "mask-size" => {
-                self.gone |=
-                    first.and_then(|item| length(item, page)).is_some_and(|px| px <= MAX_UNSEEN_EXTENT_PX);
-            }
+            "mask-size" => self.gone |= side(0).is_some_and(|px| px <= MAX_UNSEEN_EXTENT_PX),
             _ => {}
         }
     }
