@@ -20,7 +20,7 @@ const PATH: &str = "inbox/retention.json";
 const BYTES_MAX: usize = 4_096;
 
 /// The place at which the journal begins, and how far the calendar can be trusted.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Floor {
     /// The last deleted file.
     pub(super) through_file: Option<SegmentName>,
@@ -30,16 +30,6 @@ pub(super) struct Floor {
     pub(super) checked_at: Option<Timestamp>,
     /// Since when the calendar did not jump between two looks.
     pub(super) steady_since: Option<Timestamp>,
-}
-
-/// The shape on disk.
-#[derive(Serialize, Deserialize)]
-struct Stored {
-    v: u32,
-    through_file: Option<String>,
-    through_seq: u64,
-    checked_at: Option<Timestamp>,
-    steady_since: Option<Timestamp>,
 }
 
 impl Floor {
@@ -56,33 +46,12 @@ impl Floor {
             return Ok(Self::default());
         }
         let bytes = storage.read(&path, 0, BYTES_MAX)?;
-        Ok(bytes.strip_suffix(b"\n").and_then(Self::parse).unwrap_or_default())
-    }
-
-    fn parse(line: &[u8]) -> Option<Self> {
-        let stored: Stored = line::parse(line)?;
-        let through_file = match stored.through_file {
-            Some(name) => Some(SegmentName::parse(&name)?),
-            None => None,
-        };
-        (stored.v == 1).then_some(Self {
-            through_file,
-            through_seq: stored.through_seq,
-            checked_at: stored.checked_at,
-            steady_since: stored.steady_since,
-        })
+        Ok(line::parse_file(&bytes).unwrap_or_default())
     }
 
     /// Writes it durably, for the leader of a term.
     pub(super) fn save(&self, storage: &dyn Storage, term: u64) -> io::Result<()> {
-        let stored = Stored {
-            v: 1,
-            through_file: self.through_file.map(SegmentName::file_name),
-            through_seq: self.through_seq,
-            checked_at: self.checked_at,
-            steady_since: self.steady_since,
-        };
-        storage.replace(&term::path_in(term, PATH), &line::seal(serde_json::to_vec(&stored)?))
+        storage.replace(&term::path_in(term, PATH), &line::seal_file(self)?)
     }
 }
 

@@ -3,10 +3,8 @@
 //!
 //! An index is kept beside its file and is only a shortcut: it must never be needed to read the journal.
 
-use std::fmt;
-
-use serde::de::{Error as _, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::line;
 use crate::record::Channel;
@@ -18,10 +16,12 @@ const BLOCK_BYTES_MAX: u64 = 256 * 1024;
 const CHANNELS: usize = Channel::ALL.len();
 
 /// The number of records of each channel up to some place, and the newest of each.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Tally {
+    #[serde(deserialize_with = "for_each_channel")]
     pub(super) count: [u64; CHANNELS],
     /// The place of the newest record of each channel; 0 when there is none.
+    #[serde(deserialize_with = "for_each_channel")]
     pub(super) last: [u64; CHANNELS],
 }
 
@@ -54,7 +54,8 @@ impl Tally {
 }
 
 /// A stretch of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "StoredBlock", into = "StoredBlock")]
 pub(super) struct Block {
     pub(super) first_seq: u64,
     pub(super) offset: u64,
@@ -63,13 +64,14 @@ pub(super) struct Block {
 }
 
 /// The index of one file up to `len` bytes.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct SegmentIndex {
     /// The newest record in earlier files when the index was made; records up to it are repeats in this file.
     pub(super) floor: u64,
     /// The end of the last record in the index.
     pub(super) len: u64,
     pub(super) last_seq: u64,
+    #[serde(flatten)]
     pub(super) tally: Tally,
     pub(super) blocks: Vec<Block>,
 }
@@ -106,95 +108,48 @@ impl SegmentIndex {
 
     /// The index as bytes, with a checksum.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
-        let blocks = self.blocks.iter().map(|b| {
-            let Tally { count, last } = b.before;
-            (b.first_seq, b.offset, PerChannel(count), PerChannel(last))
-        });
-        let stored = Stored {
-            v: 1,
-            floor: self.floor,
-            len: self.len,
-            last_seq: self.last_seq,
-            count: PerChannel(self.tally.count),
-            last: PerChannel(self.tally.last),
-            blocks: blocks.collect(),
-        };
-        line::seal(serde_json::to_vec(&stored).unwrap_or_default())
+        line::seal_file(self).unwrap_or_default()
     }
 
     /// The index from bytes; `None` if they are incomplete or contradict each other.
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let stored: Stored = line::parse(bytes.strip_suffix(b"\n")?)?;
-        let in_order = stored.blocks.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1);
-        let inside = stored.blocks.last().is_none_or(|b| b.0 <= stored.last_seq && b.1 < stored.len);
-        let is_empty = stored.count.0.iter().sum::<u64>() == 0;
-        if stored.v != 1 || !in_order || !inside || is_empty != stored.blocks.is_empty() {
-            return None;
-        }
-        let blocks = stored.blocks.into_iter().map(|(first_seq, offset, count, last)| Block {
-            first_seq,
-            offset,
-            before: Tally { count: count.0, last: last.0 },
-        });
-        Some(Self {
-            floor: stored.floor,
-            len: stored.len,
-            last_seq: stored.last_seq,
-            tally: Tally { count: stored.count.0, last: stored.last.0 },
-            blocks: blocks.collect(),
-        })
+        let index: Self = line::parse_file(bytes)?;
+        let in_order = index.blocks.is_sorted_by(|a, b| a.first_seq < b.first_seq && a.offset < b.offset);
+        let last = index.blocks.last();
+        let inside = last.is_none_or(|b| b.first_seq <= index.last_seq && b.offset < index.len);
+        let is_empty = index.tally.total() == 0;
+        (in_order && inside && is_empty == index.blocks.is_empty()).then_some(index)
     }
 }
 
-/// The shape on disk.
+/// A block on disk: its first place, its offset, the counts before it and the newest places before it.
 #[derive(Serialize, Deserialize)]
-struct Stored {
-    v: u32,
-    floor: u64,
-    len: u64,
-    last_seq: u64,
-    count: PerChannel,
-    last: PerChannel,
-    /// For each block: first place, offset, counts before it, newest places before it.
-    blocks: Vec<(u64, u64, PerChannel, PerChannel)>,
+struct StoredBlock(
+    u64,
+    u64,
+    #[serde(deserialize_with = "for_each_channel")] [u64; CHANNELS],
+    #[serde(deserialize_with = "for_each_channel")] [u64; CHANNELS],
+);
+
+impl From<StoredBlock> for Block {
+    fn from(StoredBlock(first_seq, offset, count, last): StoredBlock) -> Self {
+        Self { first_seq, offset, before: Tally { count, last } }
+    }
 }
 
-/// A number for each channel. A file of a version that knew fewer channels has fewer numbers, and no records
+impl From<Block> for StoredBlock {
+    fn from(Block { first_seq, offset, before }: Block) -> Self {
+        Self(first_seq, offset, before.count, before.last)
+    }
+}
+
+/// Reads a number for each channel. A file of a version that knew fewer channels has fewer numbers, and no records
 /// of the other channels.
-struct PerChannel([u64; CHANNELS]);
-
-impl Serialize for PerChannel {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for PerChannel {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Numbers;
-        impl<'de> Visitor<'de> for Numbers {
-            type Value = PerChannel;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, "at most {CHANNELS} numbers")
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut numbers: A) -> Result<PerChannel, A::Error> {
-                let mut all = [0; CHANNELS];
-                for one in &mut all {
-                    match numbers.next_element()? {
-                        Some(number) => *one = number,
-                        None => return Ok(PerChannel(all)),
-                    }
-                }
-                match numbers.next_element::<u64>()? {
-                    None => Ok(PerChannel(all)),
-                    Some(_) => Err(A::Error::invalid_length(CHANNELS + 1, &self)),
-                }
-            }
-        }
-        deserializer.deserialize_seq(Numbers)
-    }
+fn for_each_channel<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[u64; CHANNELS], D::Error> {
+    let mut numbers = Vec::deserialize(deserializer)?;
+    numbers.resize(CHANNELS.max(numbers.len()), 0);
+    let count = numbers.len();
+    numbers.try_into().map_err(|_| D::Error::invalid_length(count, &"a number for each channel"))
 }
 
 #[cfg(test)]

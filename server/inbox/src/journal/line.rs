@@ -3,6 +3,11 @@
 //! Newline, checksum and JSON together recognise cut lines, zeroed tails and bit rot. Nothing here may panic,
 //! whatever the bytes are.
 
+use std::io;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
 use crate::record::Record;
 
 const CRC_MEMBER: &[u8] = b",\"crc\":\"";
@@ -33,9 +38,28 @@ pub(super) fn is_intact(line: &[u8]) -> bool {
 }
 
 /// Parses an intact line as `T`; for `T`, `crc` is an unknown member.
-pub(super) fn parse<'a, T: serde::Deserialize<'a>>(line: &'a [u8]) -> Option<T> {
+pub(super) fn parse<'a, T: Deserialize<'a>>(line: &'a [u8]) -> Option<T> {
     let line = without_return(line);
     if is_intact(line) { serde_json::from_slice(line).ok() } else { None }
+}
+
+/// The shape of a file that is one line.
+#[derive(Serialize, Deserialize)]
+struct Versioned<T> {
+    v: u32,
+    #[serde(flatten)]
+    body: T,
+}
+
+/// A file that is one line with this body.
+pub(super) fn seal_file(body: &impl Serialize) -> io::Result<Vec<u8>> {
+    Ok(seal(serde_json::to_vec(&Versioned { v: 1, body })?))
+}
+
+/// The body of a file that is one line; `None` if it is incomplete or of another version.
+pub(super) fn parse_file<T: DeserializeOwned>(bytes: &[u8]) -> Option<T> {
+    let file: Versioned<T> = parse(bytes.strip_suffix(b"\n")?)?;
+    (file.v == 1).then_some(file.body)
 }
 
 /// The line without the carriage return that an editor or a copy between systems may have put before its

@@ -32,7 +32,7 @@ const LATE_FOR: SignedDuration = SignedDuration::from_hours(1);
 const MOMENT: SignedDuration = SignedDuration::from_millis(1);
 
 /// The losses so far, and how many messages came again.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Losses {
     losses: Vec<Loss>,
     restored: u64,
@@ -83,14 +83,6 @@ pub(super) struct Loss {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
 fn is_zero(count: &u64) -> bool {
     *count == 0
-}
-
-/// The shape on disk.
-#[derive(Serialize, Deserialize)]
-struct Stored {
-    v: u32,
-    losses: Vec<Loss>,
-    restored: u64,
 }
 
 impl Losses {
@@ -223,19 +215,16 @@ impl Losses {
     pub(super) fn load(storage: &dyn Storage, term: u64) -> io::Result<Self> {
         let path = term::newest_path(storage, term, LOST_FILE)?;
         let Ok(Some(bytes)) = read_whole(storage, &path, BYTES_MAX) else { return Ok(Self::default()) };
-        Ok(bytes.strip_suffix(b"\n").and_then(Self::parse).unwrap_or_default())
+        Ok(line::parse_file(&bytes).filter(Self::is_sound).unwrap_or_default())
     }
 
-    fn parse(line: &[u8]) -> Option<Self> {
-        let stored: Stored = line::parse(line)?;
-        let is_sound = stored.losses.iter().flat_map(|loss| &loss.gaps).all(|(from, to)| from <= to);
-        (stored.v == 1 && is_sound).then_some(Self { losses: stored.losses, restored: stored.restored })
+    fn is_sound(&self) -> bool {
+        self.losses.iter().flat_map(|loss| &loss.gaps).all(|(from, to)| from <= to)
     }
 
     /// Writes it durably, for the leader of a term.
     pub(super) fn save(&self, storage: &dyn Storage, term: u64) -> io::Result<()> {
-        let stored = Stored { v: 1, losses: self.losses.clone(), restored: self.restored };
-        storage.replace(&term::path_in(term, LOST_FILE), &line::seal(serde_json::to_vec(&stored)?))
+        storage.replace(&term::path_in(term, LOST_FILE), &line::seal_file(self)?)
     }
 }
 

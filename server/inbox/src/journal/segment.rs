@@ -5,6 +5,7 @@
 //! Their order is the order of the records in them.
 
 use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
 
 /// The first term, which lasts until a leader is replaced.
 pub(super) const FIRST: u64 = 1;
@@ -14,11 +15,26 @@ pub(super) const INBOX: &str = "inbox";
 pub(super) const INDEXES: &str = "inbox/index";
 
 /// The day, the term and the number of a journal file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub(super) struct SegmentName {
     day: Date,
     term: u64,
     n: u32,
+}
+
+impl TryFrom<String> for SegmentName {
+    type Error = &'static str;
+
+    fn try_from(name: String) -> Result<Self, Self::Error> {
+        Self::parse(&name).ok_or("not the name of a journal file")
+    }
+}
+
+impl From<SegmentName> for String {
+    fn from(name: SegmentName) -> Self {
+        name.file_name()
+    }
 }
 
 impl SegmentName {

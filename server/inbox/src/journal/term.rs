@@ -64,19 +64,11 @@ pub(super) fn newest(storage: &dyn Storage, known: u64) -> io::Result<u64> {
 }
 
 /// The newest term whose leader has said which files count, and these files.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Terms {
     pub term: u64,
     /// The files of older terms that count. The first term has none.
     keeps: BTreeSet<SegmentName>,
-}
-
-/// The shape on disk.
-#[derive(Serialize, Deserialize)]
-struct Stored {
-    v: u32,
-    term: u64,
-    keeps: Vec<String>,
 }
 
 impl Default for Terms {
@@ -100,25 +92,16 @@ impl Terms {
         let newest = terms.last().copied().unwrap_or(FIRST);
         for term in terms.into_iter().rev() {
             let Some(bytes) = read_whole(storage, &word_path(term), BYTES_MAX)? else { continue };
-            if let Some(read) = bytes.strip_suffix(b"\n").and_then(|word| Self::parse(term, word)) {
+            if let Some(read) = line::parse_file(&bytes).filter(|read: &Self| read.term == term) {
                 return Ok((read, newest));
             }
         }
         Ok((Self::default(), newest))
     }
 
-    fn parse(term: u64, word: &[u8]) -> Option<Self> {
-        let stored: Stored = line::parse(word)?;
-        let keeps: Option<BTreeSet<SegmentName>> =
-            stored.keeps.iter().map(|name| SegmentName::parse(name)).collect();
-        (stored.v == 1 && stored.term == term).then_some(Self { term, keeps: keeps? })
-    }
-
     /// Writes the list durably. From then on it counts.
     pub(super) fn save(&self, storage: &dyn Storage) -> io::Result<()> {
-        let keeps = self.keeps.iter().map(|name| name.file_name()).collect();
-        let stored = Stored { v: 1, term: self.term, keeps };
-        storage.replace(&word_path(self.term), &line::seal(serde_json::to_vec(&stored)?))
+        storage.replace(&word_path(self.term), &line::seal_file(self)?)
     }
 
     /// Whether a journal file counts. A file of a later term does not count yet, because its leader has not
