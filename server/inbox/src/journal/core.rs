@@ -303,12 +303,8 @@ impl Core {
                 self.losses.count_restored(1);
                 self.are_losses_unsaved = true;
             }
-            self.next_seq += 1;
-            let prev = self.tally.add(record.channel, record.seq);
             appended.new.push(record.clone());
-            let entry = Arc::new(Entry { record, prev });
-            self.pending.push_back(Arc::clone(&entry));
-            self.show(entry);
+            self.take_in(record);
         }
         self.audit(refused);
         self.store()?;
@@ -323,6 +319,15 @@ impl Core {
 
     /// Puts a record into the window, and counts the record that leaves it if a reader was not shown that one, or if there
     /// is no reader.
+    /// Puts a record at the end of those that wait for the disk.
+    fn take_in(&mut self, record: Record) {
+        self.next_seq += 1;
+        let prev = self.tally.add(record.channel, record.seq);
+        let entry = Arc::new(Entry { record, prev });
+        self.pending.push_back(Arc::clone(&entry));
+        self.show(entry);
+    }
+
     fn show(&mut self, entry: Arc<Entry>) {
         let Some(out) = self.window.push(entry) else { return };
         let channel = out.record.channel.index();

@@ -10,6 +10,14 @@ pub(super) struct Intervals {
     ranges: BTreeMap<u64, u64>,
 }
 
+impl FromIterator<(u64, u64)> for Intervals {
+    fn from_iter<T: IntoIterator<Item = (u64, u64)>>(ranges: T) -> Self {
+        let mut places = Self::default();
+        ranges.into_iter().for_each(|(from, to)| places.insert(from, to));
+        places
+    }
+}
+
 impl Intervals {
     /// Adds `from..=to`; an empty range adds nothing.
     pub(super) fn insert(&mut self, from: u64, to: u64) {
@@ -48,6 +56,14 @@ impl Intervals {
                 break;
             }
         }
+    }
+
+    /// Its places that are not in another set.
+    pub(super) fn without(mut self, others: &Self) -> Self {
+        for (from, to) in others.iter() {
+            self.remove(from, to);
+        }
+        self
     }
 
     pub(super) fn contains(&self, seq: u64) -> bool {

@@ -74,14 +74,14 @@ impl Look {
     pub fn damage(&self) -> Vec<String> {
         let damaged = self.log.findings.iter().filter(|finding| matches!(finding, Finding::Damaged { .. }));
         let gaps = self.losses.unknown(self.log.gaps.iter().copied());
-        let missing = gaps.into_iter().map(|(from_seq, to_seq)| Finding::Missing { from_seq, to_seq });
+        let missing = gaps.iter().map(|(from_seq, to_seq)| Finding::Missing { from_seq, to_seq });
         damaged.map(ToString::to_string).chain(missing.map(|missing| missing.to_string())).collect()
     }
 
     /// The number of missing messages that no leader has noted yet.
     pub fn missing(&self) -> u64 {
         let gaps = self.losses.unknown(self.log.gaps.iter().copied());
-        gaps.into_iter().map(|(from, to)| to - from + 1).sum()
+        gaps.iter().map(|(from, to)| to - from + 1).sum()
     }
 
     /// The losses of the record files that a leader has noted.

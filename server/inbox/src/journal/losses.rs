@@ -152,31 +152,13 @@ impl Losses {
     }
 
     /// The given places that are not known to be lost.
-    pub(super) fn unknown(&self, gaps: impl Iterator<Item = (u64, u64)>) -> Vec<(u64, u64)> {
-        let known = self.places();
-        let mut unknown = Vec::new();
-        for (from, to) in gaps {
-            let mut at = from;
-            for (start, end) in known.iter().filter(|(start, end)| *end >= from && *start <= to) {
-                if start > at {
-                    unknown.push((at, start - 1));
-                }
-                at = at.max(end + 1);
-            }
-            if at <= to {
-                unknown.push((at, to));
-            }
-        }
-        unknown
+    pub(super) fn unknown(&self, gaps: impl IntoIterator<Item = (u64, u64)>) -> Intervals {
+        gaps.into_iter().collect::<Intervals>().without(&self.places())
     }
 
     /// Every place that is known to be lost; no message will ever have it.
     pub(super) fn places(&self) -> Intervals {
-        let mut places = Intervals::default();
-        for (from, to) in self.losses.iter().flat_map(|loss| &loss.gaps) {
-            places.insert(*from, *to);
-        }
-        places
+        self.losses.iter().flat_map(|loss| &loss.gaps).copied().collect()
     }
 
     /// Adds a loss that was noticed now.
@@ -201,7 +183,8 @@ impl Losses {
     }
 
     /// A copy with gaps that a process met which may not note them; the leader will.
-    pub(super) fn with_met(mut self, gaps: Vec<(u64, u64)>, at: Timestamp) -> Self {
+    pub(super) fn with_met(mut self, gaps: &Intervals, at: Timestamp) -> Self {
+        let gaps = gaps.iter().collect();
         self.note(Loss { at, since: None, until: None, gaps, rewritten: 0, is_wanted: true });
         self
     }
@@ -307,8 +290,8 @@ mod tests {
     fn a_place_is_lost_once() {
         let mut losses = Losses::default();
         losses.note(loss(1_000, &[(3, 5), (8, 9)]));
-        assert_eq!(losses.unknown([(1, 10)].into_iter()), [(1, 2), (6, 7), (10, 10)]);
-        assert_eq!(losses.unknown([(3, 5), (9, 9), (4, 8)].into_iter()), [(6, 7)]);
+        assert_eq!(losses.unknown([(1, 10)].into_iter()), Intervals::from_iter([(1, 2), (6, 7), (10, 10)]));
+        assert_eq!(losses.unknown([(3, 5), (9, 9), (4, 8)].into_iter()), Intervals::from_iter([(6, 7)]));
     }
 
     #[test]
@@ -341,7 +324,7 @@ mod tests {
         let mut losses = Losses::default();
         losses.note(Loss { is_wanted: false, ..loss(1_000, &[(3, 5)]) });
         assert_eq!((losses.missing(), losses.told(at(1_000)), losses.to_read_again(None)), (0, None, None));
-        assert_eq!(losses.unknown([(3, 6)].into_iter()), [(6, 6)]);
+        assert_eq!(losses.unknown([(3, 6)].into_iter()), Intervals::from_iter([(6, 6)]));
     }
 
     #[test]

@@ -125,10 +125,7 @@ impl Core {
     /// Notes which places are in no file, before anything is read again. A follower leaves that to the
     /// leader, and reports the gaps until then.
     pub(super) fn note_losses(&mut self) {
-        let mut gaps = Intervals::default();
-        for (from, to) in std::mem::take(&mut self.log.gaps) {
-            gaps.insert(from, to);
-        }
+        let gaps: Intervals = std::mem::take(&mut self.log.gaps).into_iter().collect();
         if gaps.iter().next().is_none() {
             return;
         }
@@ -138,16 +135,13 @@ impl Core {
             return self.meet(&gaps);
         }
         let gaps = self.losses.unknown(gaps.iter());
-        let Some((first, _)) = gaps.first().copied() else { return };
+        let Some((first, _)) = gaps.iter().next() else { return };
         let witness = self.state.witness();
-        let is_wanted = gaps.iter().any(|gap| self.state.is_wanted(*gap, witness.as_ref()));
+        let is_wanted = gaps.iter().any(|gap| self.state.is_wanted(gap, witness.as_ref()));
         let until = witness.and_then(|witness| witness.last_at);
         // A gap before the first file that no consumer misses may be records that an older version deleted.
         let is_told = is_wanted || first > 1;
-        let mut lost = Intervals::default();
-        for (from, to) in &gaps {
-            lost.insert(*from, *to);
-        }
+        let mut lost = gaps.clone();
         let rewritten = self.find_in_memory(&mut lost);
         let left: Vec<(u64, u64)> = lost.iter().collect();
         let before = left.first().map_or(first, |(from, _)| *from);
@@ -156,7 +150,7 @@ impl Core {
         self.losses.note(Loss { at: self.clock.now(), since, until, gaps: left, rewritten, is_wanted });
         self.save_losses();
         if is_told {
-            let missing = gaps.iter().map(|&(from_seq, to_seq)| Finding::Missing { from_seq, to_seq });
+            let missing = gaps.iter().map(|(from_seq, to_seq)| Finding::Missing { from_seq, to_seq });
             self.log.findings.extend(missing.take(GAPS_MAX));
         }
         // A message that is known by its key alone counts as new again.
@@ -217,13 +211,9 @@ impl Core {
         let received_at = format!("{:.3}", self.clock.now());
         let record =
             Record { seq: self.next_seq, after: None, restored: true, received_at, ..record.clone() };
-        self.next_seq += 1;
         self.losses.count_restored(1);
         self.are_losses_unsaved = true;
-        let prev = self.tally.add(record.channel, record.seq);
-        let entry = Arc::new(Entry { record, prev });
-        self.pending.push_back(Arc::clone(&entry));
-        self.show(entry);
+        self.take_in(record);
     }
 
     /// The losses that the leader has noted, with the gaps that this process has met and that a consumer
@@ -237,14 +227,14 @@ impl Core {
         let _ = self.state.refresh();
         let witness = self.state.witness();
         let met = noted.unknown(self.mend.met.iter());
-        let is_wanted = met.iter().any(|gap| self.state.is_wanted(*gap, witness.as_ref()));
-        if is_wanted { noted.with_met(met, met_at) } else { noted }
+        let is_wanted = met.iter().any(|gap| self.state.is_wanted(gap, witness.as_ref()));
+        if is_wanted { noted.with_met(&met, met_at) } else { noted }
     }
 
     /// Notes, as a follower, the gaps that the leader has not noted.
     fn meet(&mut self, gaps: &Intervals) {
         let noted = Losses::load(&*self.storage, self.log.terms.term).unwrap_or_default();
-        for (from, to) in noted.unknown(gaps.iter()).into_iter().take(GAPS_MAX) {
+        for (from, to) in noted.unknown(gaps.iter()).iter().take(GAPS_MAX) {
             self.mend.met_at.get_or_insert(self.clock.now());
             self.mend.met.insert(from, to);
         }
@@ -267,11 +257,7 @@ impl Core {
         let settled = noted.places();
         let mut left = Vec::new();
         for Span(channel, from, to) in spans {
-            let mut places = Intervals::default();
-            places.insert(from, to);
-            for (from, to) in &open {
-                places.remove(*from, *to);
-            }
+            let places = Intervals::from_iter([(from, to)]).without(&open);
             left.extend(places.iter().map(|(from, to)| Span(channel, from, to)));
         }
         for channel in Channel::ALL {
