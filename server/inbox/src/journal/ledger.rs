@@ -70,7 +70,7 @@ pub(super) enum Note {
     Withdraw { spans: Vec<Span> },
     /// The agent of the session in `slot` was told that messages wait, up to the record `through`, without
     /// their text. `reminders` is how many times in a row it was told of nothing new.
-    Announce { slot: u16, through: u64, at: Timestamp, reminders: u32 },
+    Announce(Announced),
     /// A session gives up these records, and they are unread again.
     GiveBack { slot: u16, spans: Vec<Span> },
     /// The consumer was active at this time. Written about once an hour, for retention.
@@ -156,7 +156,7 @@ pub(super) struct Held {
 }
 
 /// The last announcement of waiting messages to an agent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Announced {
     /// The session of the agent; [`ORPHANS_SLOT`] when that session has ended.
     pub(super) slot: u16,
@@ -233,10 +233,7 @@ impl Ledger {
                     held.is_pushed_again = false;
                 }
             }
-            Note::Announce { slot, through, at, reminders } => {
-                self.announced =
-                    Some(Announced { slot: *slot, through: *through, at: *at, reminders: *reminders });
-            }
+            Note::Announce(announced) => self.announced = Some(*announced),
             Note::GiveBack { slot, spans } => {
                 if let Some(slot) = self.slots.get_mut(slot) {
                     slot.held.retain(|seq, _| !spans.iter().any(|span| span.seq() == *seq));
@@ -309,12 +306,7 @@ impl Ledger {
         }
         // After the notes of the sessions, because a session that begins removes the announcements of its
         // slot.
-        notes.extend(self.announced.map(|Announced { slot, through, at, reminders }| Note::Announce {
-            slot,
-            through,
-            at,
-            reminders,
-        }));
+        notes.extend(self.announced.map(Note::Announce));
         notes
     }
 }
@@ -341,7 +333,7 @@ mod tests {
             Note::HandOut { slot: 0, spans: vec![Span(T, 1, 1), Span(E, 1, 2)], at: None },
             Note::HandOut { slot: 0, spans: vec![Span(T, 2, 3)], at: Some(Timestamp::UNIX_EPOCH) },
             Note::Push { spans: vec![Span(T, 4, 4)], orphaned_by: Vec::new() },
-            Note::Announce { slot: 0, through: 4, at: Timestamp::UNIX_EPOCH, reminders: 1 },
+            Note::Announce(Announced { slot: 0, through: 4, at: Timestamp::UNIX_EPOCH, reminders: 1 }),
             Note::Ack { spans: vec![Span(T, 1, 3)], newest: Some(Newest { seq: 3, id: "m3".into() }) },
         ]
     }

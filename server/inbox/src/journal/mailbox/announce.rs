@@ -42,7 +42,7 @@ impl Mailbox {
         if may {
             let known = self.file.ledger().announced.filter(|known| known.through >= through);
             let reminders = known.map_or(0, |known| known.reminders.saturating_add(1));
-            self.note(Note::Announce { slot: self.slot, through, at: now, reminders });
+            self.note(Note::Announce(Announced { slot: self.slot, through, at: now, reminders }));
         }
         self.end();
         Ok(may)
