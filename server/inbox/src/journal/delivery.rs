@@ -1,6 +1,8 @@
 //! The types between a mailbox and a carrier: the query, the page of records, and the number of its answer.
 
 use super::delivery_state::{DeliveryState, Move};
+use super::ledger::Ledger;
+use super::log::Entry;
 use crate::record::{Channel, Record};
 
 /// The number of an answer to a call, unique within the caller's session.
@@ -68,6 +70,18 @@ pub struct Handed {
     pub redelivered: bool,
     /// It was pushed before, and it is not known whether the model saw it.
     pub pushed: bool,
+}
+
+impl Handed {
+    /// The record with its marks in a ledger.
+    pub(super) fn of(ledger: &Ledger, entry: &Entry) -> Self {
+        let Record { channel, seq, restored, .. } = entry.record;
+        Self {
+            record: entry.record.clone(),
+            redelivered: restored || ledger.shown.has(channel, seq),
+            pushed: ledger.pushed.has(channel, seq),
+        }
+    }
 }
 
 /// One page for the consumer.

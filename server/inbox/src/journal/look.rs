@@ -11,6 +11,7 @@ use jiff::tz::TimeZone;
 
 use super::consumer::ConsumerName;
 use super::delivery::Handed;
+use super::index::Tally;
 use super::ledger::Ledger;
 use super::ledger_file::{CONSUMERS, LedgerFile};
 use super::log::{Entry, Log};
@@ -139,50 +140,45 @@ impl Look {
 
     /// Whether there is a record that a consumer was not shown. A push does not count as shown.
     pub fn has_fresh(&mut self, consumer: &ConsumerName) -> io::Result<bool> {
-        let nothing = Ledger::default();
-        let ledger = self.ledgers.get(consumer).map_or(&nothing, LedgerFile::ledger);
-        let mut at = 0;
-        while let Some(chunk) =
-            self.log.chunk_after(at, &|before, end| ledger.may_miss(Channel::ALL.into_iter(), before, end))?
-        {
-            at = chunk.through;
-            let mut records = chunk.entries.iter().map(|entry| &entry.record);
-            let is_fresh =
-                |r: &Record| !ledger.acked.has(r.channel, r.seq) && !ledger.shown.has(r.channel, r.seq);
-            if records.any(|record| record.is_for(consumer.as_str()) && is_fresh(record)) {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        let mut is_fresh = false;
+        self.each_unread(consumer, &mut |ledger, Entry { record, .. }| {
+            is_fresh = !ledger.shown.has(record.channel, record.seq);
+            !is_fresh
+        })?;
+        Ok(is_fresh)
     }
 
     /// The oldest records that a consumer has not acknowledged, marked as a hand-out would mark them.
     pub fn waiting(&mut self, consumer: &ConsumerName, limit: usize) -> io::Result<Vec<Handed>> {
-        let nothing = Ledger::default();
-        let ledger = self.ledgers.get(consumer).map_or(&nothing, LedgerFile::ledger);
         let mut waiting = Vec::new();
-        let mut at = 0;
-        while waiting.len() < limit
-            && let Some(chunk) = self
-                .log
-                .chunk_after(at, &|before, end| ledger.may_miss(Channel::ALL.into_iter(), before, end))?
-        {
-            at = chunk.through;
-            let unread = chunk.entries.iter().filter(|entry| {
-                let record = &entry.record;
-                record.is_for(consumer.as_str()) && !ledger.acked.has(record.channel, record.seq)
-            });
-            waiting.extend(unread.take(limit - waiting.len()).map(|entry| handed(ledger, entry)));
-        }
+        self.each_unread(consumer, &mut |ledger, entry| {
+            let has_room = waiting.len() < limit;
+            waiting.extend(has_room.then(|| Handed::of(ledger, entry)));
+            has_room
+        })?;
         Ok(waiting)
     }
-}
 
-fn handed(ledger: &Ledger, entry: &Entry) -> Handed {
-    let (channel, seq) = (entry.record.channel, entry.record.seq);
-    Handed {
-        record: entry.record.clone(),
-        redelivered: entry.record.restored || ledger.shown.has(channel, seq),
-        pushed: ledger.pushed.has(channel, seq),
+    /// Visits what a consumer has not acknowledged, oldest first, until `visit` wants no more.
+    fn each_unread(
+        &mut self,
+        consumer: &ConsumerName,
+        visit: &mut dyn FnMut(&Ledger, &Entry) -> bool,
+    ) -> io::Result<()> {
+        let nothing = Ledger::default();
+        let ledger = self.ledgers.get(consumer).map_or(&nothing, LedgerFile::ledger);
+        let wants = |before: &Tally, end: &Tally| ledger.may_miss(Channel::ALL.into_iter(), before, end);
+        let is_unread = |Record { channel, seq, .. }: &Record| !ledger.acked.has(*channel, *seq);
+        let mut at = 0;
+        while let Some(chunk) = self.log.chunk_after(at, &wants)? {
+            at = chunk.through;
+            let ours = chunk.entries.iter().filter(|entry| entry.record.is_for(consumer.as_str()));
+            for entry in ours.filter(|entry| is_unread(&entry.record)) {
+                if !visit(ledger, entry) {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
     }
 }

@@ -169,7 +169,7 @@ impl Mailbox {
             items.push(Arc::clone(entry));
             true
         })?;
-        let handed = items.iter().map(|entry| self.handed(entry)).collect();
+        let handed = items.iter().map(|entry| Handed::of(self.file.ledger(), entry)).collect();
         let taken: Vec<Item> = items.iter().map(|entry| Item::new(entry)).collect();
         let here = taken.iter().map(|item| (item.span.seq(), item.span));
         let gone = standing.spoken_for().into_iter().chain(here).collect();
@@ -321,16 +321,6 @@ impl Mailbox {
             }
         }
         Ok(())
-    }
-
-    fn handed(&self, entry: &Entry) -> Handed {
-        let (channel, seq) = (entry.record.channel, entry.record.seq);
-        let ledger = self.file.ledger();
-        Handed {
-            record: entry.record.clone(),
-            redelivered: entry.record.restored || ledger.shown.has(channel, seq),
-            pushed: ledger.pushed.has(channel, seq),
-        }
     }
 
     /// The records in open answers of this session.
