@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::journal::{Batch, ConsumerName};
 use crate::record::{Channel, group_kind};
 use crate::tool::MessageView;
-use crate::tool::answer::fit;
+use crate::tool::answer::{fit, views};
 use entraclaw_mcp::{ANSWER_BYTES_MAX, FRAME_BYTES};
 
 /// The words before the messages, wherever they are printed.
@@ -37,11 +37,7 @@ pub struct NoticeView {
 impl NoticeView {
     /// A notice of these messages, cut so that no host cuts it.
     pub(super) fn of(consumer: &ConsumerName, batch: &Batch, next: &str) -> Self {
-        let mut messages: Vec<MessageView> = batch
-            .items
-            .iter()
-            .map(|handed| MessageView::of(&handed.record, handed.redelivered, handed.pushed))
-            .collect();
+        let mut messages = views(batch);
         fit(&mut messages, ANSWER_BYTES_MAX - FRAME_BYTES);
         let unread_remaining = batch.unread_remaining;
         // In JSON, the member's name already says this.

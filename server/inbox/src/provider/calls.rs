@@ -29,7 +29,7 @@ impl InboxProvider {
         self.options.presence.used("wait");
         self.supersede_wait(connection, &reader.consumer);
         self.came_back(&reader.consumer);
-        let host = connection.host(reader.client.as_deref());
+        let host = connection.host(reader.caller.client.as_deref());
         let now = Instant::now();
         let every = host.and_then(|row| row.progress_every_s).map(Duration::from_secs);
         let token = params.get("_meta").and_then(|meta| meta.get("progressToken"));
@@ -41,7 +41,7 @@ impl InboxProvider {
             next: now + every,
             sent: 0,
         });
-        let may_park = host.is_some_and(|row| row.may_park(&reader.version, token.is_some()));
+        let may_park = host.is_some_and(|row| row.may_park(&reader.caller.version, token.is_some()));
         let is_parked = asked.timeout_s == wait::UNTIL_SOMETHING && may_park;
         let cap_s = host.map_or(WAIT_CAP_S, |row| row.wait_cap_s);
         let timeout_s =
@@ -55,11 +55,11 @@ impl InboxProvider {
             max_items: asked.max_items,
             heartbeat,
         };
-        connection.hold(&reader.route);
-        self.waits.insert(reader.route.id.clone(), wait);
-        self.serve_wait(connection, &reader.route.id);
+        connection.hold(&reader.caller.route);
+        self.waits.insert(reader.caller.route.id.clone(), wait);
+        self.serve_wait(connection, &reader.caller.route.id);
         if asked.timeout_s == wait::UNTIL_SOMETHING {
-            self.continue_as_task(connection, &reader.route.id);
+            self.continue_as_task(connection, &reader.caller.route.id);
         }
         Ok(())
     }
@@ -81,7 +81,7 @@ impl InboxProvider {
                 inbox.mailbox.hand_out(delivery, &nothing).map_err(inbox_failed)?.unread_remaining;
             let result =
                 PullResult { unread_remaining, messages: vec![part], warning: self.warning(connection) };
-            connection.answer_tool(&reader.route, Answer::json(&result), Vec::new());
+            connection.answer_tool(&reader.caller.route, Answer::json(&result), Vec::new());
             return Ok(());
         }
         self.came_back(&reader.consumer);
@@ -108,7 +108,7 @@ impl InboxProvider {
             warning: self.warning(connection),
         };
         let receipt = receipt(&reader.consumer, delivery);
-        connection.answer_tool(&reader.route, Answer::json(&result), vec![receipt]);
+        connection.answer_tool(&reader.caller.route, Answer::json(&result), vec![receipt]);
         Ok(())
     }
 
@@ -130,7 +130,7 @@ impl InboxProvider {
             oldest_ts: mailbox.oldest_unread_ts(),
             warning,
         };
-        connection.answer_tool(&reader.route, Answer::json(&result), Vec::new());
+        connection.answer_tool(&reader.caller.route, Answer::json(&result), Vec::new());
         Ok(())
     }
 
@@ -159,13 +159,14 @@ impl InboxProvider {
         let Some(wait) = self.waits.remove(id) else { return };
         connection.release(id);
         // The call was open because there was nothing to hand out.
-        let result = WaitResult {
-            messages: Vec::new(),
-            unread_remaining: 0,
-            next: next.to_owned(),
-            warning: self.warning(connection),
-        };
-        connection.answer_tool(&wait.reader.route, Answer::json(&result), Vec::new());
+        let answer = self.nothing(connection, next);
+        connection.answer_tool(&wait.reader.caller.route, answer, Vec::new());
+    }
+
+    /// The answer of a waiting call that brings no message.
+    pub(super) fn nothing(&self, connection: &Connection, next: &str) -> Answer {
+        let (messages, unread_remaining, next) = (Vec::new(), 0, next.to_owned());
+        Answer::json(&WaitResult { messages, unread_remaining, next, warning: self.warning(connection) })
     }
 
     /// Answers a waiting call if there are unread messages.
@@ -176,7 +177,7 @@ impl InboxProvider {
         if let Some((answer, receipts)) = self.take_messages(connection, &reader, max_items, may_park) {
             self.waits.remove(id);
             connection.release(id);
-            let abandons = connection.host(reader.client.as_deref()).is_some_and(|row| row.abandons);
+            let abandons = connection.host(reader.caller.client.as_deref()).is_some_and(|row| row.abandons);
             if has_waited
                 && abandons
                 && let Ok(inbox) = self.inbox(&reader.consumer)
@@ -184,7 +185,7 @@ impl InboxProvider {
             {
                 reply.may_be_abandoned = reply.is_first;
             }
-            connection.answer_tool(&reader.route, answer, receipts);
+            connection.answer_tool(&reader.caller.route, answer, receipts);
         }
     }
 
@@ -239,11 +240,7 @@ impl InboxProvider {
     ) -> Vec<MessageView> {
         let bytes_max = message_bytes_max(connection);
         let Ok(inbox) = self.inbox(&reader.consumer) else { return Vec::new() };
-        let whole: Vec<MessageView> = batch
-            .items
-            .iter()
-            .map(|handed| MessageView::of(&handed.record, handed.redelivered, handed.pushed))
-            .collect();
+        let whole = answer::views(batch);
         let mut shown = whole.clone();
         answer::fit(&mut shown, bytes_max);
         for (shown, whole) in shown.iter().zip(whole) {
@@ -252,7 +249,7 @@ impl InboxProvider {
             }
         }
         inbox.remember_reply(Reply {
-            id: reader.route.id.clone(),
+            id: reader.caller.route.id.clone(),
             delivery,
             seqs: batch.items.iter().map(|handed| handed.record.seq).collect(),
             written: false,
@@ -303,10 +300,10 @@ impl InboxProvider {
 /// Sends the log ping of a request that asked for one. It belongs to that request, so it is sent before the
 /// answer.
 fn log_for(connection: &mut Connection, reader: &Reader, batch: &Batch) {
-    let asked = reader.log_level.is_some_and(|level| level <= Level::INFO);
+    let asked = reader.caller.log_level.is_some_and(|level| level <= Level::INFO);
     if let (true, Some(newest)) = (asked, batch.items.last()) {
         let ping = log_ping::request_ping(&newest.record, batch.items.len() as u64, batch.unread_remaining);
-        connection.notify_about(&reader.route.id, log_ping::METHOD, &ping);
+        connection.notify_about(&reader.caller.route.id, log_ping::METHOD, &ping);
     }
 }
 

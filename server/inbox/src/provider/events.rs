@@ -70,7 +70,7 @@ impl InboxProvider {
             }),
             _ => Err(RpcError::unknown_method(method)),
         };
-        connection.answer(&reader.route, outcome, Vec::new());
+        connection.answer(&reader.caller.route, outcome, Vec::new());
     }
 
     fn poll_events(
@@ -112,7 +112,7 @@ impl InboxProvider {
         reader: &Reader,
         params: &Object,
     ) -> Result<(), RpcError> {
-        if reader.route.is_batched() {
+        if reader.caller.route.is_batched() {
             return Err(RpcError::invalid_request("events/stream must not stand in a batch"));
         }
         let Subscription { asked, cursor, truncated, oldest, .. } =
@@ -127,7 +127,7 @@ impl InboxProvider {
         }
         self.options.presence.used("events");
         let stream = Stream {
-            route: reader.route.clone(),
+            route: reader.caller.route.clone(),
             asked,
             cursor,
             oldest,
@@ -136,8 +136,8 @@ impl InboxProvider {
             failures: 0,
             told: None,
         };
-        connection.hold(&reader.route);
-        self.streams.insert(reader.route.id.clone(), stream);
+        connection.hold(&reader.caller.route);
+        self.streams.insert(reader.caller.route.id.clone(), stream);
         Ok(())
     }
 

@@ -20,11 +20,10 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use entraclaw_mcp::hosts::{self, HOSTS, HostRow, numbers};
-use entraclaw_mcp::level::Level;
 use entraclaw_mcp::message::{Id, Object};
 use entraclaw_mcp::{
     Begun, Call, Caller, Connection, Era, Exit, Limits, Offer, Offers, Opened, Options, Provider, Receipt,
-    Refusal, Route,
+    Refusal,
 };
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -131,12 +130,8 @@ impl SessionOptions {
 /// The caller that asks for messages.
 #[derive(Debug, Clone)]
 struct Reader {
-    route: Route,
+    caller: Caller,
     consumer: ConsumerName,
-    client: Option<String>,
-    version: String,
-    log_level: Option<Level>,
-    declares_tasks: bool,
 }
 
 /// A waiting call.
@@ -274,14 +269,8 @@ impl InboxProvider {
     }
 
     fn reader(&self, connection: &Connection, caller: &Caller) -> Result<Reader, JournalError> {
-        Ok(Reader {
-            route: caller.route.clone(),
-            consumer: self.consumer_of(connection, caller.client.as_deref())?,
-            client: caller.client.clone(),
-            version: caller.version.clone(),
-            log_level: caller.log_level,
-            declares_tasks: caller.declares_tasks,
-        })
+        let consumer = self.consumer_of(connection, caller.client.as_deref())?;
+        Ok(Reader { caller: caller.clone(), consumer })
     }
 
     /// Whether a channel push may reach this session's model: the client declared the channel, or its version
@@ -349,7 +338,7 @@ impl Provider for InboxProvider {
         let is_event = self.options.events && method.starts_with("events/");
         let Ok(reader) = self.reader(connection, caller) else { return false };
         match (is_task, is_event) {
-            (true, _) => self.tasks_request(connection, &reader, caller, method, params),
+            (true, _) => self.tasks_request(connection, &reader, method, params),
             (_, true) => self.events_request(connection, &reader, method, params),
             _ => return false,
         }

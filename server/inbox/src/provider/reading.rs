@@ -8,7 +8,7 @@ use rmcp::model::ErrorCode;
 use super::{InboxProvider, Reader, receipt};
 use crate::carrier::resource;
 use crate::journal::{DeliveryId, JournalError, Purpose, Query};
-use crate::tool::{InboxResource, MessageView, answer};
+use crate::tool::{InboxResource, answer};
 
 impl InboxProvider {
     pub(super) fn read_inbox(&mut self, connection: &mut Connection, reader: &Reader) {
@@ -16,13 +16,17 @@ impl InboxProvider {
             Ok((inbox, delivery)) => {
                 let text = serde_json::to_string(&inbox).unwrap_or_default();
                 // The answer is stale at once: a message may come at any moment.
-                let result = cacheable(reader.route.era, resource::contents(&text), 0);
-                connection.answer(&reader.route, Ok(result), vec![receipt(&reader.consumer, delivery)]);
+                let result = cacheable(reader.caller.route.era, resource::contents(&text), 0);
+                connection.answer(
+                    &reader.caller.route,
+                    Ok(result),
+                    vec![receipt(&reader.consumer, delivery)],
+                );
             }
             Err(error) => {
                 let error = format!("the inbox could not be read: {error}");
                 let error = RpcError::new(ErrorCode::INTERNAL_ERROR, error);
-                connection.answer(&reader.route, Err(error), Vec::new());
+                connection.answer(&reader.caller.route, Err(error), Vec::new());
             }
         }
     }
@@ -52,11 +56,7 @@ impl InboxProvider {
             purpose: Purpose::Peek,
         };
         let batch = mailbox.hand_out(delivery, &query)?;
-        let mut messages: Vec<MessageView> = batch
-            .items
-            .iter()
-            .map(|handed| MessageView::of(&handed.record, handed.redelivered, handed.pushed))
-            .collect();
+        let mut messages = answer::views(&batch);
         answer::fit(&mut messages, resource::BYTES_MAX - FRAME_BYTES);
         Ok((InboxResource { unread, messages }, delivery))
     }

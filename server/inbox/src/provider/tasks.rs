@@ -16,7 +16,6 @@ use tokio::time::Instant;
 use super::{InboxProvider, Reader};
 use crate::carrier::wait;
 use crate::journal::{ConsumerName, DeliveryId};
-use crate::tool::WaitResult;
 
 /// Tasks remembered on one connection, including ended ones.
 const TASKS_MAX: usize = 16;
@@ -29,7 +28,6 @@ const POLL_INTERVAL_MS: u64 = 1_000;
 /// A waiting call that goes on after its request.
 pub(super) struct Task {
     pub(super) consumer: ConsumerName,
-    client: Option<String>,
     max_items: u64,
     created_at: Timestamp,
     updated_at: Timestamp,
@@ -88,7 +86,7 @@ impl InboxProvider {
     pub(super) fn continue_as_task(&mut self, connection: &mut Connection, id: &Id) {
         let Some(wait) = self.waits.get(id) else { return };
         let (reader, max_items) = (wait.reader.clone(), wait.max_items);
-        if !reader.declares_tasks || !self.has_room_for_task() {
+        if !reader.caller.declares_tasks || !self.has_room_for_task() {
             return;
         }
         self.waits.remove(id);
@@ -96,7 +94,6 @@ impl InboxProvider {
         let (now, born) = (self.options.clock.now(), Instant::now());
         let task = Task {
             consumer: reader.consumer.clone(),
-            client: reader.client.clone(),
             max_items,
             created_at: now,
             updated_at: now,
@@ -108,7 +105,7 @@ impl InboxProvider {
         let mut result = task.view(&task_id);
         result["resultType"] = "task".into();
         self.tasks.insert(task_id, task);
-        connection.answer(&reader.route, Ok(result), Vec::new());
+        connection.answer(&reader.caller.route, Ok(result), Vec::new());
     }
 
     /// Removes expired tasks, and the oldest ended one when there are too many.
@@ -134,11 +131,10 @@ impl InboxProvider {
         &mut self,
         connection: &mut Connection,
         reader: &Reader,
-        caller: &Caller,
         method: &str,
         params: &Object,
     ) {
-        let outcome = match self.known_task(caller, params) {
+        let outcome = match self.known_task(&reader.caller, params) {
             Ok(id) if method == "tasks/get" => return self.get_task(connection, reader, &id),
             Ok(id) => {
                 // The server never asks a task's client for input, so an update has no effect.
@@ -151,7 +147,7 @@ impl InboxProvider {
             }
             Err(error) => Err(error),
         };
-        connection.answer(&reader.route, outcome, Vec::new());
+        connection.answer(&reader.caller.route, outcome, Vec::new());
     }
 
     /// The id of the task that a request names. Naming it extends its time.
@@ -172,15 +168,8 @@ impl InboxProvider {
         let Some(task) = self.tasks.get(id) else { return };
         let mut receipts = Vec::new();
         if task.is_working() {
-            let fetching = Reader {
-                route: reader.route.clone(),
-                consumer: task.consumer.clone(),
-                client: task.client.clone(),
-                // A task has no log messages.
-                log_level: None,
-                declares_tasks: true,
-                version: String::new(),
-            };
+            let caller = Caller { log_level: None, ..reader.caller.clone() };
+            let fetching = Reader { caller, consumer: task.consumer.clone() };
             if let Some((answer, taken)) = self.take_messages(connection, &fetching, task.max_items, true) {
                 let delivery = taken.first().map(|receipt| DeliveryId(receipt.number));
                 receipts = taken;
@@ -189,7 +178,7 @@ impl InboxProvider {
         }
         let Some(task) = self.tasks.get(id) else { return };
         let view = task.view(id);
-        connection.answer(&reader.route, Ok(view), receipts);
+        connection.answer(&reader.caller.route, Ok(view), receipts);
     }
 
     fn complete_task(
@@ -218,13 +207,8 @@ impl InboxProvider {
         let older = self.tasks.iter().filter(|(_, task)| task.is_working() && task.consumer == *consumer);
         let older: Vec<String> = older.map(|(id, _)| id.clone()).collect();
         for id in older {
-            let result = WaitResult {
-                messages: Vec::new(),
-                unread_remaining: 0,
-                next: wait::SUPERSEDED.to_owned(),
-                warning: self.warning(connection),
-            };
-            self.complete_task(connection, &id, Answer::json(&result), None);
+            let answer = self.nothing(connection, wait::SUPERSEDED);
+            self.complete_task(connection, &id, answer, None);
         }
     }
 }

@@ -6,6 +6,13 @@ use entraclaw_mcp::json_bytes::json_prefix;
 use serde::Serialize;
 
 use super::results::MessageView;
+use crate::journal::{Batch, Handed};
+
+/// A page of records as the model sees them, whole.
+pub(crate) fn views(batch: &Batch) -> Vec<MessageView> {
+    let view = |handed: &Handed| MessageView::of(&handed.record, handed.redelivered, handed.pushed);
+    batch.items.iter().map(view).collect()
+}
 
 /// Cuts texts so that `messages` take at most `bytes_max` bytes as JSON. The caller picks messages that fit
 /// together, so only a single message can be too long.
