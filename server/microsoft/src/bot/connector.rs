@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::Trust;
 use super::conversations::{Conversation, Conversations};
 use super::service::Service;
 use super::token::Tokens;
@@ -44,7 +43,8 @@ pub(super) struct Connector {
     pub(super) gate: Arc<Gate>,
     pub(super) agent: Agent,
     pub(super) tokens: Arc<Tokens>,
-    pub(super) trust: Trust,
+    /// Whether connectors on this machine are trusted too.
+    pub(super) loopback: bool,
 }
 
 /// A message that the model wants to send.
@@ -160,7 +160,7 @@ impl Connector {
             return Err(SendError::NotAllowed);
         }
         let service =
-            Service::parse(&conversation.service_url, self.trust.loopback).ok_or(SendError::NotAllowed)?;
+            Service::parse(&conversation.service_url, self.loopback).ok_or(SendError::NotAllowed)?;
         Ok((conversation, service))
     }
 

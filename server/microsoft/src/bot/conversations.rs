@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use entraclaw_inbox::gate::Guid;
 use entraclaw_inbox::journal::{newest_path, path_in};
-use entraclaw_seams::storage::Storage;
+use entraclaw_seams::storage::{Storage, read_whole};
 
 /// The name of the file.
 pub const CONVERSATIONS_FILE: &str = "sources/bot.json";
@@ -63,13 +63,8 @@ impl Conversations {
     /// A sentence that says what is wrong with the file.
     pub(super) fn read(storage: &dyn Storage, term: u64) -> Result<Self, String> {
         let path = newest_path(storage, term, CONVERSATIONS_FILE).map_err(|error| error.to_string())?;
-        let length = storage.len(&path).map_err(|error| error.to_string())?;
-        let Some(length) = length else { return Ok(Self::default()) };
-        if length > FILE_BYTES_MAX {
-            return Err(format!("it has {length} bytes, at most {FILE_BYTES_MAX} are read"));
-        }
-        let length = usize::try_from(length).map_err(|error| error.to_string())?;
-        let bytes = storage.read(&path, 0, length).map_err(|error| error.to_string())?;
+        let bytes = read_whole(storage, &path, FILE_BYTES_MAX).map_err(|error| error.to_string())?;
+        let Some(bytes) = bytes else { return Ok(Self::default()) };
         let file: Self = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
         if file.v == 1 { Ok(file) } else { Err(format!("it has version {}", file.v)) }
     }

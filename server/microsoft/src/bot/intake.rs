@@ -19,7 +19,7 @@ use super::keys::{Found, Key, Keys};
 use super::service::Service;
 use super::strangers::Told;
 use super::wire::{Activity, Kind, is_id};
-use super::{BotParts, SourceStatus, Trust};
+use super::{BotParts, SourceStatus};
 use entraclaw_inbox::gate::{Guid, Reason, Refusals, Verdict};
 use entraclaw_inbox::journal::{Interaction, InteractionKind, Journal, JournalError};
 use entraclaw_inbox::record::{Channel, Draft};
@@ -44,7 +44,6 @@ pub(super) struct Intake<'a> {
     pub(super) journal: &'a Journal,
     status: SourceStatus,
     app_id: Guid,
-    trust: Trust,
     keys: &'a Keys,
     busy: Cell<usize>,
     conversations: RefCell<Conversations>,
@@ -121,7 +120,6 @@ impl<'a> Intake<'a> {
             journal,
             status,
             app_id,
-            trust: Trust::of(&parts.options),
             keys,
             busy: Cell::new(0),
             conversations: RefCell::new(conversations),
@@ -159,7 +157,7 @@ impl<'a> Intake<'a> {
         if !believed.is_for(&activity.service_url) {
             return self.turn_away(Fault::ServiceUrl);
         }
-        if Service::parse(&activity.service_url, self.trust.loopback).is_none() {
+        if Service::parse(&activity.service_url, self.parts.options.trusts_loopback()).is_none() {
             return self.turn_away(Fault::ForeignService);
         }
         let now = self.parts.clock.now();

@@ -86,19 +86,6 @@ impl Credentials {
     }
 }
 
-/// The connectors that are trusted beside Microsoft's.
-#[derive(Debug, Clone, Copy)]
-struct Trust {
-    /// Whether those on this machine are trusted; only when the keys come from this machine too.
-    loopback: bool,
-}
-
-impl Trust {
-    fn of(options: &Settings) -> Self {
-        Self { loopback: options.openid_url.scheme() == "http" }
-    }
-}
-
 /// The parts that a [`BotSource`] is built from.
 #[derive(Clone)]
 pub struct BotParts {
@@ -181,7 +168,7 @@ impl BotSource {
             gate: parts.gate.clone(),
             agent: parts.agent.clone(),
             tokens: self.tokens.clone(),
-            trust: Trust::of(&parts.options),
+            loopback: parts.options.trusts_loopback(),
         }
     }
 

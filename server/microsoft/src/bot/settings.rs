@@ -24,3 +24,11 @@ pub struct Settings {
     /// The root address of the login service: Microsoft's, or one on this machine.
     pub login_url: Url,
 }
+
+impl Settings {
+    /// Whether connectors on this machine are trusted beside Microsoft's; only when the keys come from this
+    /// machine too.
+    pub(super) fn trusts_loopback(&self) -> bool {
+        self.openid_url.scheme() == "http"
+    }
+}

@@ -30,7 +30,7 @@ pub(super) async fn tell(connector: Connector, mut waiting: mpsc::Receiver<Told>
 }
 
 async fn tell_one(connector: &Connector, told: &Told) -> Result<(), SendError> {
-    let service = Service::parse(&told.service_url, connector.trust.loopback).ok_or(SendError::NotAllowed)?;
+    let service = Service::parse(&told.service_url, connector.loopback).ok_or(SendError::NotAllowed)?;
     let message = Outgoing::own_words(&told.reply.chat_id, told.reply.html());
     connector.deliver(&service, &told.bot_id, &message).await.map(drop)
 }
