@@ -23,7 +23,7 @@ use entraclaw_inbox::gate::operator;
 use entraclaw_inbox::wake_up::{HostWakeUp, MeetingPlace, WakeUpState};
 use entraclaw_microsoft::bot::Credentials;
 use entraclaw_microsoft::entra::Auth;
-use entraclaw_microsoft::entra::keys::{Kept, KeyName};
+use entraclaw_microsoft::entra::keys::Kept;
 use entraclaw_microsoft::entra::{self, Validity};
 use entraclaw_microsoft::graph::{GraphError, Scope};
 use entraclaw_seams::clock::{Clock as _, SystemClock};
@@ -145,12 +145,7 @@ fn home(place: &Place) -> HomeFacts {
 /// The dates of an agent user's certificate. The check of the sign-in reports a store that can't be read.
 async fn certificate(app: &App) -> Option<CertificateFacts> {
     let Auth::AgentUser(who) = &app.config.auth else { return None };
-    let name = KeyName {
-        kept: Kept::Certificate,
-        tenant_id: who.tenant_id.clone(),
-        client_id: who.blueprint_id.clone(),
-    };
-    let certificate = app.keys.get(&name).await.ok()??;
+    let certificate = app.keys.get(&who.key_name(Kept::Certificate)).await.ok()??;
     let place = match &who.certificate_file {
         Some(path) => path.display().to_string(),
         None => app.keys.name(),

@@ -15,6 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{AuthError, AuthFailure};
 use crate::entra::{Algorithm, Thumbprint};
+use entraclaw_seams::hex;
 use entraclaw_seams::secret::Secret;
 
 /// How long an assertion is valid; Entra's documentation asks for five to ten minutes.
@@ -152,12 +153,8 @@ pub fn split_pem(text: &Secret) -> Result<(Secret, Option<Secret>), AuthError> {
 
 /// The SHA-256 thumbprint of a PEM certificate as hexadecimal digits, as portals show it.
 pub fn thumbprint_of(certificate_pem: &Secret) -> Option<String> {
-    use std::fmt::Write as _;
     let der = CertificateDer::from_pem_slice(certificate_pem.expose().as_bytes()).ok()?;
-    Some(Sha256::digest(&der).iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02X}");
-        text
-    }))
+    Some(hex::of(&Sha256::digest(&der)).to_ascii_uppercase())
 }
 
 /// Random text for a PKCE verifier or a `state`: 256 bits from the operating system.

@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use super::challenge::with_capability;
 use super::exchange::Exchange;
 use super::grant::Grant;
-use super::keys::{Kept, KeyName, KeyStore};
+use super::keys::KeyStore;
 use super::refusal::Step;
 use super::renewing::Flow;
 use super::{AuthError, AuthFailure};
@@ -23,11 +23,6 @@ pub(super) struct Refresh {
     pub(super) who: Delegated,
 }
 
-/// The name under which the refresh token of a sign-in is kept.
-pub(super) fn refresh_token_name(who: &Delegated) -> KeyName {
-    KeyName { kept: Kept::RefreshToken, tenant_id: who.tenant_id.clone(), client_id: who.client_id.clone() }
-}
-
 impl Flow for Refresh {
     fn sign_in(self: Arc<Self>, claims: Option<String>) -> BoxFuture<'static, Result<Grant, AuthError>> {
         Box::pin(async move { self.once(claims.as_deref()).await })
@@ -36,7 +31,7 @@ impl Flow for Refresh {
 
 impl Refresh {
     async fn once(&self, claims: Option<&str>) -> Result<Grant, AuthError> {
-        let name = refresh_token_name(&self.who);
+        let name = self.who.key_name();
         let Some(kept) = self.keys.get(&name).await? else {
             let problem = format!("nobody has signed in: there is no refresh token in {}", self.keys.name());
             return Err(AuthError::new(AuthFailure::NotSignedIn, problem, "run `entraclaw login`"));

@@ -13,7 +13,7 @@ use super::certificate::{Validity, day};
 use super::challenge::with_capability;
 use super::exchange::Exchange;
 use super::grant::Grant;
-use super::keys::{Kept, KeyName, KeyStore};
+use super::keys::{Kept, KeyStore};
 use super::refusal::Step;
 use super::renewing::Flow;
 use super::{AuthError, AuthFailure};
@@ -83,17 +83,12 @@ impl Hops {
     }
 
     async fn credential(&self) -> Result<(Credential, Option<Secret>), AuthError> {
-        let name = |kept| KeyName {
-            kept,
-            tenant_id: self.who.tenant_id.clone(),
-            client_id: self.who.blueprint_id.clone(),
-        };
-        let Some(key) = self.keys.get(&name(Kept::PrivateKey)).await? else {
+        let Some(key) = self.keys.get(&self.who.key_name(Kept::PrivateKey)).await? else {
             let problem = format!("there is no private key in {}", self.keys.name());
             let fix = "bring the blueprint certificate's key with `entraclaw login --key FILE`";
             return Err(AuthError::new(AuthFailure::NotSignedIn, problem, fix));
         };
-        let certificate = self.keys.get(&name(Kept::Certificate)).await?;
+        let certificate = self.keys.get(&self.who.key_name(Kept::Certificate)).await?;
         let (thumbprint, algorithm) = (self.who.thumbprint.as_ref(), self.who.algorithm);
         Ok((Credential::new(&key, certificate.as_ref(), thumbprint, algorithm)?, certificate))
     }
@@ -172,7 +167,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::entra::keys::MemoryKeyStore;
+    use crate::entra::keys::{KeyName, MemoryKeyStore};
     use crate::entra::{Algorithm, Authority, EntraParts};
     use crate::support::script::{Reply, Script};
     use entraclaw_inbox::gate::Guid;

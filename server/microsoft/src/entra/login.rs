@@ -13,7 +13,6 @@ use url::Url;
 use super::assertion::{challenge_of, unguessable};
 use super::authority::form;
 use super::claims::{Claims, claims};
-use super::delegated::refresh_token_name;
 use super::exchange::{EntraParts, Exchange};
 use super::grant::Grant;
 use super::hops::Hops;
@@ -251,7 +250,7 @@ async fn keep(keys: &dyn KeyStore, who: &Delegated, grant: &Grant) -> Result<Sig
             "add offline_access to `auth.scopes`",
         ));
     };
-    keys.put(&refresh_token_name(who), refresh_token).await?;
+    keys.put(&who.key_name(), refresh_token).await?;
     Ok(SignedIn::of(grant))
 }
 

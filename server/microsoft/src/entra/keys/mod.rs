@@ -16,7 +16,7 @@ pub use memory::MemoryKeyStore;
 pub use production::{chosen_store, production_store, with_files};
 pub use system::SystemKeyStore;
 
-use super::{AuthError, AuthFailure};
+use super::{AgentUser, AuthError, AuthFailure, Delegated};
 use entraclaw_inbox::gate::Guid;
 use entraclaw_seams::secret::Secret;
 
@@ -54,6 +54,21 @@ impl KeyName {
             Kept::RefreshToken => "refresh-token",
         };
         format!("{kept}.{}.{}", self.tenant_id, self.client_id)
+    }
+}
+
+impl AgentUser {
+    /// The name under which a secret of the blueprint is kept.
+    pub fn key_name(&self, kept: Kept) -> KeyName {
+        KeyName { kept, tenant_id: self.tenant_id.clone(), client_id: self.blueprint_id.clone() }
+    }
+}
+
+impl Delegated {
+    /// The name under which the refresh token of the sign-in is kept.
+    pub fn key_name(&self) -> KeyName {
+        let (tenant_id, client_id) = (self.tenant_id.clone(), self.client_id.clone());
+        KeyName { kept: Kept::RefreshToken, tenant_id, client_id }
     }
 }
 
