@@ -342,7 +342,7 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
             "the allowlist is empty, so no person can write to the agent; add [[allow]] or ENTRACLAW_ALLOW"
         );
     }
-    let mail = MailSource::with_status(
+    let mail = MailSource::new(
         MailParts {
             client: client.clone(),
             storage: app.storage.clone(),
@@ -353,7 +353,7 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
         },
         app.mail_status.clone(),
     );
-    let teams = TeamsSource::with_status(
+    let teams = TeamsSource::new(
         TeamsParts {
             client,
             storage: app.storage.clone(),

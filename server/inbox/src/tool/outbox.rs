@@ -14,6 +14,16 @@ pub enum ContentType {
     Text,
 }
 
+impl ContentType {
+    /// Graph's word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Html => "html",
+            Self::Text => "text",
+        }
+    }
+}
+
 /// A message that the model wants to send.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutgoingTeams {

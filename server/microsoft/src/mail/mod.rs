@@ -63,13 +63,8 @@ pub struct MailSource {
 }
 
 impl MailSource {
-    /// A source that has not sent a request yet.
-    pub fn new(parts: MailParts) -> Self {
-        Self::with_status(parts, SourceStatus::default())
-    }
-
     /// A source that reports to an existing status handle.
-    pub fn with_status(parts: MailParts, status: SourceStatus) -> Self {
+    pub fn new(parts: MailParts, status: SourceStatus) -> Self {
         Self { parts, status, started: Instant::now() }
     }
 }

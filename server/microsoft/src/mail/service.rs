@@ -187,11 +187,7 @@ impl GraphMailService {
     ) -> Result<(String, String), MailError> {
         let to: Vec<Value> =
             letter.to.iter().map(|address| json!({"emailAddress": {"address": address.as_str()}})).collect();
-        let kind = match content_type {
-            ContentType::Html => "html",
-            ContentType::Text => "text",
-        };
-        let body = json!({"contentType": kind, "content": content});
+        let body = json!({"contentType": content_type.as_str(), "content": content});
         let Some(answered) = &letter.answers else {
             let message = json!({
                 "subject": letter.subject, "body": body, "toRecipients": to,

@@ -182,7 +182,7 @@ impl House {
     }
 
     async fn run_ms(&self, ms: u64) -> SourceStatus {
-        let mut source = MailSource::new(self.parts.clone());
+        let mut source = MailSource::new(self.parts.clone(), SourceStatus::default());
         let status = source.status();
         let _ = tokio::time::timeout(Duration::from_millis(ms), source.run(&self.journal)).await;
         status

@@ -11,7 +11,7 @@ use super::draft::{Version, draft, key};
 use super::known::Known;
 use super::reading::Pages;
 use super::wire::{Message, MessageKind};
-use entraclaw_inbox::gate::{Agent, ChatRule, Gate, Reason, Sender, Stranger, Verdict};
+use entraclaw_inbox::gate::{Agent, ChatRule, Gate, Reason, Stranger, Verdict};
 use entraclaw_inbox::journal::Held;
 use entraclaw_inbox::permission::{self, Answer, Book};
 use entraclaw_inbox::record::{Channel, Draft};
@@ -203,7 +203,7 @@ impl Bench<'_> {
 
     fn verdict(&self, chat_id: &str, chat_kind: &str, message: &Message) -> Verdict {
         let written = message.created.and_then(|at| at.checked_sub(self.skew).ok());
-        let verdict = self.gate.decide_at(&sender(message), &self.agent, written);
+        let verdict = self.gate.decide_at(&message.sender.as_sender(), &self.agent, written);
         if !matches!(verdict, Verdict::Accept | Verdict::Later) {
             return verdict;
         }
@@ -231,7 +231,7 @@ impl Bench<'_> {
         version: Version,
         reason: Reason,
     ) -> Refused {
-        let sender = sender(message);
+        let sender = message.sender.as_sender();
         let asks = reason == Reason::NotListed
             && chat_kind == ONE_ON_ONE
             && version == Version::First
@@ -266,7 +266,7 @@ impl Bench<'_> {
             code,
             behavior,
             chat_id: chat_id.to_owned(),
-            ids: sender(message).person(&self.agent)?,
+            ids: message.sender.as_sender().person(&self.agent)?,
             message_id: message.id.clone(),
             written: message.created?,
         };
@@ -277,14 +277,6 @@ impl Bench<'_> {
         let Some(own) = &self.agent.object_id else { return false };
         let users = message.mentions.iter().filter_map(|m| m.user_id.as_deref());
         users.into_iter().any(|id| id.eq_ignore_ascii_case(own.as_str()))
-    }
-}
-
-fn sender(message: &Message) -> Sender<'_> {
-    Sender {
-        tenant_id: message.sender.tenant_id.as_deref(),
-        object_id: message.sender.object_id.as_deref(),
-        kind: message.sender.kind,
     }
 }
 

@@ -69,13 +69,8 @@ pub struct TeamsSource {
 }
 
 impl TeamsSource {
-    /// Builds a source that has not asked Graph yet.
-    pub fn new(parts: TeamsParts) -> Self {
-        Self::with_status(parts, SourceStatus::default())
-    }
-
     /// Builds a source that reports to an existing status handle.
-    pub fn with_status(parts: TeamsParts, status: SourceStatus) -> Self {
+    pub fn new(parts: TeamsParts, status: SourceStatus) -> Self {
         Self { parts, status, started: Instant::now() }
     }
 }

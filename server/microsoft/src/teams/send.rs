@@ -161,10 +161,7 @@ impl TeamsOutbox {
     }
 
     fn request(&self, message: &OutgoingTeams) -> (String, Value) {
-        let content_type = match message.content_type {
-            ContentType::Html => "html",
-            ContentType::Text => "text",
-        };
+        let content_type = message.content_type.as_str();
         let body = json!({"body": {"contentType": content_type, "content": message.content}});
         let mut path = vec!["chats", message.chat_id.as_str(), "messages"];
         if message.reply_to.is_empty() {
@@ -218,28 +215,14 @@ impl TeamsOutbox {
             Some(own) => sender.is_some_and(|id| id.eq_ignore_ascii_case(own.as_str())),
             // While the agent's id is unknown, at least a message of an allowed person is certainly not the
             // agent's.
-            None => self.judge(&message.sender) != Verdict::Accept,
+            None => self.judge_member(&message.sender.as_sender()) != Verdict::Accept,
         }
-    }
-
-    pub(super) fn judge(&self, sender: &wire::From) -> Verdict {
-        let sender = Sender {
-            tenant_id: sender.tenant_id.as_deref(),
-            object_id: sender.object_id.as_deref(),
-            kind: sender.kind,
-        };
-        self.gate.decide(&sender, &self.known.agent())
     }
 
     /// Judges the author of a message by its time: a message from before its author was let in stays unheard.
     pub(super) fn judge_message(&self, message: &wire::Message) -> Verdict {
-        let sender = Sender {
-            tenant_id: message.sender.tenant_id.as_deref(),
-            object_id: message.sender.object_id.as_deref(),
-            kind: message.sender.kind,
-        };
         let written = message.created.and_then(|at| self.client.on_our_clock(at));
-        self.gate.decide_at(&sender, &self.known.agent(), written)
+        self.gate.decide_at(&message.sender.as_sender(), &self.known.agent(), written)
     }
 
     /// Begins a look at chats. It reads one file of ours and asks nothing of Graph.

@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
-use entraclaw_inbox::gate::SenderKind;
+use entraclaw_inbox::gate::{Sender, SenderKind};
 
 /// The longest id that is accepted, in bytes.
 const ID_BYTES_MAX: usize = 1_024;
@@ -70,6 +70,14 @@ pub(super) struct From {
     pub(super) object_id: Option<String>,
     pub(super) tenant_id: Option<String>,
     pub(super) name: Option<String>,
+}
+
+impl From {
+    /// The author in the gate's form.
+    pub(super) fn as_sender(&self) -> Sender<'_> {
+        let (tenant_id, object_id) = (self.tenant_id.as_deref(), self.object_id.as_deref());
+        Sender { tenant_id, object_id, kind: self.kind }
+    }
 }
 
 /// An attachment.

@@ -7,7 +7,7 @@ use super::{TeamsProvider, failed};
 use crate::graph::Scope;
 use crate::outgoing;
 use crate::teams::identity::identify;
-use entraclaw_inbox::tool::{ContentType, OutgoingTeams};
+use entraclaw_inbox::tool::OutgoingTeams;
 use entraclaw_mcp::Refusal;
 
 /// The default reaction; it says "seen".
@@ -51,10 +51,7 @@ impl TeamsProvider {
             .map_err(|error| format!("{error}; nothing was changed"))?;
         self.check_chat(chat_id).await?;
         self.log(chat_id, Some(message_id), "about to edit it".to_owned());
-        let content_type = match message.content_type {
-            ContentType::Html => "html",
-            ContentType::Text => "text",
-        };
+        let content_type = message.content_type.as_str();
         let body = json!({"body": {"contentType": content_type, "content": content}});
         let url = client.url(&["chats", chat_id, "messages", message_id], &[]);
         let done = client.patch(&url, &body, Scope::Chat(chat_id)).await;

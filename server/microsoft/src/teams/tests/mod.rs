@@ -61,7 +61,7 @@ impl House {
 
     /// Lets the source run for a while, then drops it at any point of its work.
     async fn run(&self, time: Duration) -> SourceStatus {
-        let mut source = TeamsSource::new(self.parts.clone());
+        let mut source = TeamsSource::new(self.parts.clone(), SourceStatus::default());
         let status = source.status();
         let _ = tokio::time::timeout(time, source.run(&self.journal)).await;
         status
