@@ -8,8 +8,6 @@ use crate::graph::Mark;
 pub struct EntraRule {
     /// The rule that states the claim.
     pub id: EntraRuleId,
-    /// The name of the rule as text.
-    pub name: &'static str,
     /// The claim as text.
     pub says: &'static str,
     /// The source of the claim; documentation pages are named by their path under learn.microsoft.com.
@@ -19,144 +17,130 @@ pub struct EntraRule {
 }
 
 macro_rules! rules {
-    ($( $variant:ident $name:literal $mark:ident $source:literal $says:literal; )*) => {
+    ($( $variant:ident $mark:ident $source:literal $says:literal; )*) => {
         /// The name of a rule.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum EntraRuleId {
-            $( #[doc = concat!("`", $name, "`; [`rules`] has what it says.")] $variant, )*
+            $( #[doc = concat!("`", stringify!($variant), "`; [`rules`] has what it says.")] $variant, )*
         }
 
         /// All claims, in the order of the file.
         pub fn rules() -> &'static [EntraRule] {
-            &[$( EntraRule {
-                id: EntraRuleId::$variant, name: $name, says: $says, source: $source, mark: Mark::$mark,
-            }, )*]
+            &[$( EntraRule { id: EntraRuleId::$variant, says: $says, source: $source, mark: Mark::$mark }, )*]
         }
     };
 }
 
 rules! {
     // Transport and errors.
-    ErrorBody "error-body" Doc "entra/identity-platform/reference-error-codes"
+    ErrorBody Doc "entra/identity-platform/reference-error-codes"
         "a refusal carries error, error_description with AADSTS number and ids, error_codes, timestamp, trace_id, correlation_id";
-    DateHeader "date-header" Doc "RFC 9110 §6.6.1"
-        "every answer has the server's Date";
-    UnknownEndpoint "unknown-endpoint" Guess "any web server"
-        "another path answers 404 with a page";
-    TenantUnknown "tenant-unknown" Doc "entra/identity-platform/reference-error-codes, AADSTS90002"
+    DateHeader Doc "RFC 9110 §6.6.1" "every answer has the server's Date";
+    UnknownEndpoint Guess "any web server" "another path answers 404 with a page";
+    TenantUnknown Doc "entra/identity-platform/reference-error-codes, AADSTS90002"
         "a tenant that does not exist answers invalid_request";
-    FormEncoded "form-encoded" Doc "entra/identity-platform/v2-oauth2-auth-code-flow"
+    FormEncoded Doc "entra/identity-platform/v2-oauth2-auth-code-flow"
         "parameters come as a form; each at most once";
-    FieldMissing "field-missing" Doc "entra/identity-platform/reference-error-codes, AADSTS900144"
+    FieldMissing Doc "entra/identity-platform/reference-error-codes, AADSTS900144"
         "a missing parameter answers invalid_request and names it";
-    GrantUnknown "grant-unknown" Doc "entra/identity-platform/reference-error-codes, AADSTS70003"
+    GrantUnknown Doc "entra/identity-platform/reference-error-codes, AADSTS70003"
         "a grant that the application can't use answers unsupported_grant_type";
-    ClientUnknown "client-unknown" Doc "entra/identity-platform/reference-error-codes, AADSTS700016"
+    ClientUnknown Doc "entra/identity-platform/reference-error-codes, AADSTS700016"
         "an application that is not in the tenant answers unauthorized_client";
 
     // The assertion.
-    AssertionType "assertion-type" Doc "entra/identity-platform/certificate-credentials"
+    AssertionType Doc "entra/identity-platform/certificate-credentials"
         "client_assertion_type is urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
-    AssertionForm "assertion-form" Doc "entra/identity-platform/certificate-credentials"
-        "an assertion is a JWT with typ JWT";
-    AssertionAlgorithm "assertion-algorithm" Doc "entra/identity-platform/certificate-credentials"
-        "PS256 is the algorithm";
-    Rs256 "rs256" Peer "microsoft/entrabot signs so, and it works"
-        "RS256 is accepted too";
-    CertificateUnknown "certificate-unknown" Doc "entra/identity-platform/reference-error-codes, AADSTS700027"
+    AssertionForm Doc "entra/identity-platform/certificate-credentials" "an assertion is a JWT with typ JWT";
+    AssertionAlgorithm Doc "entra/identity-platform/certificate-credentials" "PS256 is the algorithm";
+    Rs256 Peer "microsoft/entrabot signs so, and it works" "RS256 is accepted too";
+    CertificateUnknown Doc "entra/identity-platform/reference-error-codes, AADSTS700027"
         "x5t#S256 names a certificate of the application, else invalid_client";
-    CertificateEnded "certificate-ended" Doc "entra/identity-platform/reference-error-codes, AADSTS700027"
+    CertificateEnded Doc "entra/identity-platform/reference-error-codes, AADSTS700027"
         "a certificate that is over is refused";
-    AssertionSignature "assertion-signature" Doc "entra/identity-platform/reference-error-codes, AADSTS700027"
+    AssertionSignature Doc "entra/identity-platform/reference-error-codes, AADSTS700027"
         "the signature is verified with the registered certificate";
-    AssertionGood "assertion-good" Doc "entra/identity-platform/certificate-credentials"
+    AssertionGood Doc "entra/identity-platform/certificate-credentials"
         "a signature by the registered certificate's key is accepted";
-    AssertionAudience "assertion-audience" Doc "entra/identity-platform/certificate-credentials"
+    AssertionAudience Doc "entra/identity-platform/certificate-credentials"
         "aud is the URL of the token endpoint";
-    AssertionIssuer "assertion-issuer" Doc "entra/identity-platform/certificate-credentials"
-        "iss and sub are the client id";
-    AssertionTime "assertion-time" Doc "entra/identity-platform/reference-error-codes, AADSTS700024"
+    AssertionIssuer Doc "entra/identity-platform/certificate-credentials" "iss and sub are the client id";
+    AssertionTime Doc "entra/identity-platform/reference-error-codes, AADSTS700024"
         "nbf and exp hold at the server's time, with five minutes of tolerance";
-    AssertionLife "assertion-life" Doc "entra/identity-platform/certificate-credentials"
+    AssertionLife Doc "entra/identity-platform/certificate-credentials"
         "an assertion lives at most ten minutes";
-    AssertionReplayed "assertion-replayed" Guess "jti must be unique; whether a second use is refused was not read"
+    AssertionReplayed Guess "jti must be unique; whether a second use is refused was not read"
         "a jti is good once";
-    SecretRefused "secret-refused" Doc "entra/agent-id agent blueprints"
+    SecretRefused Doc "entra/agent-id agent blueprints"
         "a blueprint here has no secret: client_secret answers invalid_client";
 
     // The three hops.
-    Hop1 "hop-1" Doc "entra/agent-id agent user token flow"
+    Hop1 Doc "entra/agent-id agent user token flow"
         "client_credentials by certificate with fmi_path gives T1 for the agent identity";
-    ExchangeScope "exchange-scope" Doc "entra/agent-id agent user token flow"
+    ExchangeScope Doc "entra/agent-id agent user token flow"
         "the scope of hop 1 and 2 is api://AzureADTokenExchange/.default; another one gives a token that hop 2 refuses";
-    Hop2 "hop-2" Doc "entra/agent-id agent user token flow"
+    Hop2 Doc "entra/agent-id agent user token flow"
         "client_credentials of the agent identity with T1 as assertion gives T2";
-    FmiBound "fmi-bound" Peer "microsoft/entrabot learnings: AADSTS700211"
+    FmiBound Peer "microsoft/entrabot learnings: AADSTS700211"
         "T1 must be a live one for this agent identity, made with fmi_path, else hop 2 and 3 refuse";
-    Hop3 "hop-3" Doc "entra/agent-id agent user token flow"
+    Hop3 Doc "entra/agent-id agent user token flow"
         "user_fic with T1, T2 and the user gives a delegated token with idtyp=user and no refresh token";
-    UserFicOnly "user-fic-only" Peer "microsoft/entrabot; the page of October 2025 had another grant"
+    UserFicOnly Peer "microsoft/entrabot; the page of October 2025 had another grant"
         "the grant of hop 3 is user_fic, with user_federated_identity_credential";
-    T2Bound "t2-bound" Doc "entra/agent-id agent user token flow"
+    T2Bound Doc "entra/agent-id agent user token flow"
         "T2 must be a live one whose audience is the agent identity";
-    UserNamed "user-named" Doc "entra/agent-id agent user token flow"
+    UserNamed Doc "entra/agent-id agent user token flow"
         "one of user_id and username names the agent user of this agent identity";
-    TokenUse "token-use" Doc "entra/agent-id agent user token flow"
+    TokenUse Doc "entra/agent-id agent user token flow"
         "requested_token_use, where it is given, is on_behalf_of";
-    Consent "consent" Doc "entra/identity-platform/reference-error-codes, AADSTS65001"
+    Consent Doc "entra/identity-platform/reference-error-codes, AADSTS65001"
         "without a grant the answer is invalid_grant with suberror consent_required";
-    GraphScope "graph-scope" Doc "entra/identity-platform/scopes-oidc"
+    GraphScope Doc "entra/identity-platform/scopes-oidc"
         "hop 3 asks for https://graph.microsoft.com/.default";
 
     // People.
-    DeviceCode "device-code" Doc "entra/identity-platform/v2-oauth2-device-code"
+    DeviceCode Doc "entra/identity-platform/v2-oauth2-device-code"
         "devicecode gives device_code, user_code, verification_uri, expires_in 900, interval 5 and a message";
-    DevicePending "device-pending" Doc "entra/identity-platform/v2-oauth2-device-code"
+    DevicePending Doc "entra/identity-platform/v2-oauth2-device-code"
         "until the person is done the answer is authorization_pending";
-    DeviceSlowDown "device-slow-down" Doc "RFC 8628 §3.5"
-        "who asks sooner than the interval is told slow_down";
-    DeviceDeclined "device-declined" Doc "entra/identity-platform/v2-oauth2-device-code"
+    DeviceSlowDown Doc "RFC 8628 §3.5" "who asks sooner than the interval is told slow_down";
+    DeviceDeclined Doc "entra/identity-platform/v2-oauth2-device-code"
         "a person who says no gives authorization_declined";
-    DeviceExpired "device-expired" Doc "entra/identity-platform/v2-oauth2-device-code"
+    DeviceExpired Doc "entra/identity-platform/v2-oauth2-device-code"
         "a code past its life gives expired_token";
-    DeviceUnknown "device-unknown" Doc "entra/identity-platform/v2-oauth2-device-code"
+    DeviceUnknown Doc "entra/identity-platform/v2-oauth2-device-code"
         "a device_code that was not given gives bad_verification_code";
-    Authorize "authorize" Doc "entra/identity-platform/v2-oauth2-auth-code-flow"
+    Authorize Doc "entra/identity-platform/v2-oauth2-auth-code-flow"
         "authorize leads the browser back to the redirect URI with code and the same state";
-    RedirectLoopback "redirect-loopback" Doc "entra/identity-platform/reply-url"
+    RedirectLoopback Doc "entra/identity-platform/reply-url"
         "http://localhost with any port is a redirect URI of a desktop application, others are refused";
-    Pkce "pkce" Doc "entra/identity-platform/v2-oauth2-auth-code-flow"
+    Pkce Doc "entra/identity-platform/v2-oauth2-auth-code-flow"
         "code_challenge with S256 is checked against code_verifier";
-    CodeOnce "code-once" Doc "entra/identity-platform/v2-oauth2-auth-code-flow"
+    CodeOnce Doc "entra/identity-platform/v2-oauth2-auth-code-flow"
         "a code is good once, for ten minutes, with the same redirect URI and client";
-    Refresh "refresh" Doc "entra/identity-platform/refresh-tokens"
+    Refresh Doc "entra/identity-platform/refresh-tokens"
         "a refresh token gives an access token and a new refresh token; the old one lives on";
-    RefreshEnded "refresh-ended" Doc "entra/identity-platform/reference-error-codes, AADSTS700082"
+    RefreshEnded Doc "entra/identity-platform/reference-error-codes, AADSTS700082"
         "a refresh token past its life gives invalid_grant";
-    RefreshRevoked "refresh-revoked" Doc "entra/identity-platform/reference-error-codes, AADSTS50173"
+    RefreshRevoked Doc "entra/identity-platform/reference-error-codes, AADSTS50173"
         "a revoked refresh token gives invalid_grant";
-    RefreshUnknown "refresh-unknown" Guess "any refresh token that was not given"
+    RefreshUnknown Guess "any refresh token that was not given"
         "a refresh token that was not given gives invalid_grant";
-    OfflineAccess "offline-access" Doc "entra/identity-platform/scopes-oidc"
+    OfflineAccess Doc "entra/identity-platform/scopes-oidc"
         "a refresh token is given only where offline_access was asked for";
-    Claims "claims" Doc "entra/identity-platform/claims-challenge"
-        "claims that are asked for are in the token";
-    ClaimsBlocked "claims-blocked" Doc "entra/identity-platform/reference-error-codes, AADSTS53003"
+    Claims Doc "entra/identity-platform/claims-challenge" "claims that are asked for are in the token";
+    ClaimsBlocked Doc "entra/identity-platform/reference-error-codes, AADSTS53003"
         "a policy that is not met gives interaction_required";
 
     // Faults that a scenario asks for.
-    FaultStatus "fault-status" Peer "microsoft/entrabot: non-JSON answers and empty 502 of the token endpoint"
+    FaultStatus Peer "microsoft/entrabot: non-JSON answers and empty 502 of the token endpoint"
         "a status at random, with or without Retry-After, with a page, nothing or JSON as body";
-    FaultRefuse "fault-refuse" Doc "entra/identity-platform/reference-error-codes"
-        "a refusal at random";
-    ErrorInSuccess "error-in-success" Peer "peers look for error before access_token, whatever the status"
+    FaultRefuse Doc "entra/identity-platform/reference-error-codes" "a refusal at random";
+    ErrorInSuccess Peer "peers look for error before access_token, whatever the status"
         "an error body can come with status 200";
-    FaultReset "fault-reset" Guess "any network can do it"
-        "the connection breaks before or after the request took effect";
-    FaultSlow "fault-slow" Guess "any network can do it"
-        "an answer comes late";
-    FaultTruncated "fault-truncated" Guess "any proxy can do it"
-        "JSON that ends in the middle";
-    RetriedEarly "retried-early" Peer "dotnet/dev-proxy, Retry-After enforcement"
+    FaultReset Guess "any network can do it" "the connection breaks before or after the request took effect";
+    FaultSlow Guess "any network can do it" "an answer comes late";
+    FaultTruncated Guess "any proxy can do it" "JSON that ends in the middle";
+    RetriedEarly Peer "dotnet/dev-proxy, Retry-After enforcement"
         "a retry before Retry-After has passed is recorded as a violation";
 }

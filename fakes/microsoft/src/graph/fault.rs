@@ -187,7 +187,7 @@ impl FaultAction {
             Self::Status { body: ErrorBody::Envelope, .. } => RuleId::FaultStatus,
             Self::Status { body: ErrorBody::Empty, .. } | Self::EmptyBody => RuleId::FaultEmptyBody,
             Self::ClaimsChallenge { .. } => RuleId::ClaimsChallenge,
-            Self::OrderbyRefused => RuleId::FaultOrderBy,
+            Self::OrderbyRefused => RuleId::FaultOrderby,
             Self::ResetBeforeApply => RuleId::FaultResetBefore,
             Self::ResetAfterApply => RuleId::FaultResetAfter,
             Self::Body { .. } => RuleId::FaultBody,

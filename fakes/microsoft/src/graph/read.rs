@@ -127,7 +127,7 @@ impl FakeGraph {
             Some(ORDER_BY_PREVIEW) => true,
             Some(other) => {
                 let message = format!("the query specified in the URI is not valid: $orderby '{other}'");
-                return Err(Rejection::bad_request(RuleId::ChatsOrderBy, message));
+                return Err(Rejection::bad_request(RuleId::ChatsOrderby, message));
             }
         };
         let (members, preview) = expansions(call)?;
@@ -288,7 +288,7 @@ impl FakeGraph {
                 let property = text.strip_suffix(" desc").and_then(|name| Property::parse(name.trim()));
                 Some(property.ok_or_else(|| {
                     let message = format!("$orderby '{text}' is not supported, only a date and desc");
-                    Rejection::bad_request(RuleId::MessagesOrderBy, message)
+                    Rejection::bad_request(RuleId::MessagesOrderby, message)
                 })?)
             }
         };

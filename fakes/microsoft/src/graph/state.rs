@@ -390,7 +390,7 @@ impl FakeGraph {
             }
             FaultAction::ClaimsChallenge { claims } => Err(auth::insufficient_claims(claims)),
             FaultAction::OrderbyRefused => Err(Rejection::bad_request(
-                RuleId::FaultOrderBy,
+                RuleId::FaultOrderby,
                 "the query specified in the URI is not valid: $orderby",
             )),
             FaultAction::Body { status, content_type, text } => {

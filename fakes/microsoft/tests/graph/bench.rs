@@ -108,7 +108,7 @@ impl Bench {
         let body = String::from_utf8_lossy(&answer.body);
         assert_eq!(answer.status, status, "{body}");
         let last = self.graph.call_log().last().expect("the call was logged");
-        assert!(last.rules.contains(&rule), "{:?} should be {}", last.rules, rule.as_str());
+        assert!(last.rules.contains(&rule), "{:?} should be {rule:?}", last.rules);
         let error = &answer.json()["error"];
         assert!(error["message"].as_str().is_some_and(|m| !m.is_empty()), "{body}");
         assert_eq!(error["innerError"]["request-id"].as_str(), answer.header("request-id"), "{body}");
@@ -139,7 +139,7 @@ pub(crate) fn check(rules: &[RuleId], case: fn(&mut Bench)) {
     case(&mut bench);
     for rule in rules {
         let exercised = bench.graph.rules_exercised();
-        assert!(exercised.contains(rule), "the case never went by the rule {}", rule.as_str());
+        assert!(exercised.contains(rule), "the case never went by the rule {rule:?}");
     }
 }
 

@@ -60,7 +60,7 @@ cases! {
         assert_eq!(b.json("/v1.0/me/chats")["@odata.count"], 20);
     }
 
-    only_the_documented_order [ChatsOrderBy, ChatsOrdered, ChatsOrderWithoutExpand] |b| {
+    only_the_documented_order [ChatsOrderby, ChatsOrdered, ChatsOrderWithoutExpand] |b| {
         for other in [
             "lastMessagePreview/createdDateTime",
             "lastMessagePreview/createdDateTime%20asc",
@@ -68,7 +68,7 @@ cases! {
             "topic",
             "",
         ] {
-            b.refused(&format!("/v1.0/me/chats?$orderby={other}"), 400, RuleId::ChatsOrderBy);
+            b.refused(&format!("/v1.0/me/chats?$orderby={other}"), 400, RuleId::ChatsOrderby);
         }
         for (ms, chat, from) in [(1, "team", "alice"), (2, "dm", "alice"), (3, "far", "bob")] {
             b.at(ms).say(chat, from, &MessageSpec::html("hi"));

@@ -89,9 +89,9 @@ cases! {
         assert_eq!(b.graph.call_log().filter(|c| c.fate != Fate::Delivered).count(), 2);
     }
 
-    the_order_that_a_peer_saw_refused [FaultOrderBy] |b| {
+    the_order_that_a_peer_saw_refused [FaultOrderby] |b| {
         b.graph.add_fault(FaultSpec::always(FaultAction::OrderbyRefused)).unwrap();
-        b.refused("/v1.0/me/chats?$orderby=lastMessagePreview/createdDateTime%20desc", 400, RuleId::FaultOrderBy);
+        b.refused("/v1.0/me/chats?$orderby=lastMessagePreview/createdDateTime%20desc", 400, RuleId::FaultOrderby);
         assert_eq!(b.get("/v1.0/me/chats").status, 200);
         let path = b.chat("dm", "/messages?$orderby=createdDateTime%20desc");
         assert_eq!(b.get(&path).status, 200);

@@ -31,8 +31,8 @@ fn every_rule_has_a_case() {
     ];
     let tested: BTreeSet<RuleId> =
         cases.iter().flatten().flat_map(|(_, rules)| rules.iter().copied()).collect();
-    let untested: Vec<&str> =
-        rules().iter().map(|rule| rule.id).filter(|id| !tested.contains(id)).map(RuleId::as_str).collect();
+    let untested: Vec<RuleId> =
+        rules().iter().map(|rule| rule.id).filter(|id| !tested.contains(id)).collect();
     assert!(untested.is_empty(), "rules without a case: {untested:?}");
     assert_eq!(tested.len(), rules().len());
 }

@@ -28,7 +28,7 @@ cases! {
         assert_eq!(message["etag"], "1767225600123");
     }
 
-    newest_first_by_change_or_by_creation [MessagesOrder, MessagesTopDefault, MessagesOrderBy, MessagesTop] |b| {
+    newest_first_by_change_or_by_creation [MessagesOrder, MessagesTopDefault, MessagesOrderby, MessagesTop] |b| {
         for n in 0..25 {
             b.at(n).say("dm", "alice", &MessageSpec::html("x"));
         }
@@ -40,7 +40,7 @@ cases! {
         assert_eq!(b.ids("dm", &format!("?{BY_CREATED}&$top=50"))[24], oldest.to_string());
         for bad in ["createdDateTime%20asc", "createdDateTime", "lastModifiedDateTime%20asc", "from%20desc", ""] {
             let path = b.chat("dm", &format!("/messages?$orderby={bad}"));
-            b.refused(&path, 400, RuleId::MessagesOrderBy);
+            b.refused(&path, 400, RuleId::MessagesOrderby);
         }
         for top in ["51", "0", "x"] {
             let path = b.chat("dm", &format!("/messages?$top={top}"));
