@@ -89,7 +89,6 @@ pub struct ScriptAnswer {
     /// `accept`, `decline` or `cancel`.
     pub action: String,
     /// The form's content, on `accept`.
-    #[serde(default)]
     pub content: Option<Map<String, Value>>,
 }
 

@@ -18,13 +18,9 @@ pub struct Vector {
     /// The text that every carrier must show.
     want: String,
     /// Facts beside the text that the sanitiser is given; a scenario writes the text alone.
-    #[serde(default)]
     attachments: Option<Value>,
-    #[serde(default)]
     mentions: Option<Value>,
-    #[serde(default)]
     max_bytes: Option<Value>,
-    #[serde(default)]
     max_quote_bytes: Option<Value>,
 }
 

@@ -14,19 +14,15 @@ pub(super) const FAULTS_MAX: usize = 100;
 #[serde(deny_unknown_fields)]
 pub struct EntraFault {
     /// Strikes only this kind of request; absent means every kind.
-    #[serde(default)]
     pub grant: Option<Grant>,
     /// The instant at which the fault begins, in milliseconds.
-    #[serde(default)]
     pub from_ms: Option<u64>,
     /// The instant at which the fault ends, in milliseconds.
-    #[serde(default)]
     pub until_ms: Option<u64>,
     /// Lets this many matching requests pass first.
     #[serde(default)]
     pub skip: u32,
     /// Strikes only this many matching requests after that; absent means all.
-    #[serde(default)]
     pub first: Option<u32>,
     /// What happens to the request.
     #[serde(rename = "do")]
@@ -49,7 +45,6 @@ pub enum EntraFaultAction {
         /// The status, 400 to 599.
         code: u16,
         /// Seconds of `Retry-After`; absent means no such header.
-        #[serde(default)]
         retry_after_s: Option<u32>,
         /// The form of the body.
         #[serde(default)]
@@ -62,7 +57,6 @@ pub enum EntraFaultAction {
         /// The number after `AADSTS`.
         number: u64,
         /// The HTTP status; 400 when left out.
-        #[serde(default)]
         status: Option<u16>,
     },
     /// Breaks the connection; the request has no effect.

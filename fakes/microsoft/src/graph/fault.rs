@@ -23,32 +23,24 @@ pub(super) const HUGE_PAGE_BYTES_MAX: usize = 64 * 1024 * 1024;
 #[serde(deny_unknown_fields)]
 pub struct FaultSpec {
     /// Strikes only this verb.
-    #[serde(default)]
     pub method: Option<String>,
     /// Strikes only this path, decoded and without the query. `*` matches any text, as in
     /// `/v1.0/chats/*/messages`.
-    #[serde(default)]
     pub path: Option<String>,
     /// Strikes only this operation.
-    #[serde(default)]
     pub operation: Option<Operation>,
     /// Strikes only calls on the chat with this handle.
-    #[serde(default)]
     pub chat: Option<String>,
     /// The instant at which the fault begins, in milliseconds.
-    #[serde(default)]
     pub from_ms: Option<u64>,
     /// The instant at which the fault ends, in milliseconds.
-    #[serde(default)]
     pub until_ms: Option<u64>,
     /// Lets this many matching calls pass first.
     #[serde(default)]
     pub skip: u32,
     /// Strikes only this many matching calls after that; absent means all.
-    #[serde(default)]
     pub first: Option<u32>,
     /// Strikes each of those with this probability (0 to 1), by the seed; absent means always.
-    #[serde(default)]
     pub probability: Option<f64>,
     /// What happens to the call.
     #[serde(rename = "do")]
@@ -94,7 +86,6 @@ pub enum FaultAction {
         /// The status, 400 to 599.
         code: u16,
         /// Seconds of `Retry-After`; absent means no such header.
-        #[serde(default)]
         retry_after_s: Option<u32>,
         /// The form of `Retry-After`.
         #[serde(default)]

@@ -266,7 +266,6 @@ pub enum AttachmentSpec {
         /// The file name, which may be hostile.
         name: String,
         /// The address of the file; absent means an address on contoso.com.
-        #[serde(default)]
         url: Option<String>,
     },
     /// A Bot Framework card.
@@ -309,7 +308,6 @@ pub enum AttachmentSpec {
         /// The text that this person is said to have written.
         preview: String,
         /// The id of the quoted message; absent means an id that does not exist.
-        #[serde(default)]
         message_id: Option<String>,
     },
     /// Any attachment, exactly as given.
@@ -317,13 +315,10 @@ pub enum AttachmentSpec {
         /// `contentType`.
         content_type: String,
         /// `content`, usually JSON in a string.
-        #[serde(default)]
         content: Option<String>,
         /// `contentUrl`.
-        #[serde(default)]
         content_url: Option<String>,
         /// `name`.
-        #[serde(default)]
         name: Option<String>,
     },
 }

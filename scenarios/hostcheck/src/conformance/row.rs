@@ -63,7 +63,6 @@ pub struct Row {
     #[serde(default)]
     pub of_pipes: bool,
     /// Why the row has no check.
-    #[serde(default)]
     pub excluded: Option<String>,
 }
 

@@ -71,7 +71,6 @@ pub struct BotAgain {
     /// The message's label.
     pub message: String,
     /// The HTTP status that it must be answered with; 200 when left out.
-    #[serde(default)]
     pub status: Option<u16>,
 }
 

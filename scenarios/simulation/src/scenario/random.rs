@@ -24,7 +24,6 @@ pub struct Random {
     pub troubles: Vec<Trouble>,
     /// The fault profile, which says how often each of `troubles` happens; `usual` when left out.
     /// `simulation run --fault-profile` goes before it.
-    #[serde(default)]
     pub faults: Option<Faults>,
 }
 

@@ -248,14 +248,12 @@ pub struct Call {
     /// The tool.
     pub tool: String,
     /// Its arguments. `$chat:HANDLE`, `$conversation:HANDLE`, `$person:HANDLE` and `$id:LABEL` strings are replaced by ids.
-    #[serde(default)]
     #[schemars(with = "Option<Value>")]
     pub args: Option<Value>,
     /// Name for `expect: {result: …}`.
-    #[serde(default, rename = "as")]
+    #[serde(rename = "as")]
     pub label: Option<String>,
     /// The session; the main one when left out.
-    #[serde(default)]
     pub on: Option<String>,
 }
 
@@ -325,7 +323,6 @@ pub struct PermissionStep {
     #[serde(default)]
     pub preview: String,
     /// The session; the main one when left out.
-    #[serde(default)]
     pub on: Option<String>,
 }
 
@@ -336,10 +333,8 @@ pub struct DialogStep {
     /// The tool that the oldest dialog is about.
     pub tool: String,
     /// True: the person lets it run. Left out: no person is there to answer.
-    #[serde(default)]
     pub allow: Option<bool>,
     /// The session; the main one when left out.
-    #[serde(default)]
     pub on: Option<String>,
 }
 
@@ -368,10 +363,8 @@ pub struct PairStep {
     /// The person who reads the code to the operator.
     pub person: String,
     /// The chat in which they were told it; `dm` when left out. `$conversation:HANDLE` is one of the bot's.
-    #[serde(default)]
     pub chat: Option<String>,
     /// It is refused, with these words.
-    #[serde(default)]
     pub refused: Option<String>,
 }
 
@@ -547,17 +540,13 @@ fn one_line() -> usize {
 #[serde(deny_unknown_fields)]
 pub struct Raw {
     /// The line as JSON.
-    #[serde(default)]
     #[schemars(with = "Option<Value>")]
     pub json: Option<Value>,
     /// The line as text, for lines that are no JSON.
-    #[serde(default)]
     pub text: Option<String>,
     /// Repeats the text to this many bytes.
-    #[serde(default)]
     pub fill_to_bytes: Option<usize>,
     /// The session; the main one when left out.
-    #[serde(default)]
     pub on: Option<String>,
 }
 
