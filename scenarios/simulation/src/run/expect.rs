@@ -10,45 +10,46 @@ use super::view::{CallView, Line, SessionView};
 use crate::matching::{first_json, mismatch};
 use crate::oracle::{Heard, Sighting, Written};
 use crate::scenario::{
-    BotExpect, EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect, ReplyExpect,
-    ResultExpect, SentExpect, SentMailExpect, SetupExpect, StatusExpect, WakingExpect, WireExpect,
-    each_expect,
+    EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect, ReplyExpect,
+    ResultExpect, SentExpect, SentMailExpect, StatusExpect, WakingExpect, WireExpect,
 };
 
 type Checked = Result<(), Miss>;
 
-/// A kind of demand that can be held against what has been seen.
-trait Check {
-    fn check(&self, play: &Play) -> Checked;
-}
-
 /// Checks a demand now.
 pub(crate) fn check(expect: &Expect, play: &Play) -> Checked {
-    each_expect!(expect, kind => kind.check(play))
-}
-
-impl Check for StatusExpect {
-    fn check(&self, play: &Play) -> Checked {
-        let lines = play.disk_lines("sessions", ".json").join("\n");
-        words(self.contains.as_deref(), self.lacks.as_deref(), &lines, "what the sessions tell")
-    }
-}
-
-impl Check for WakingExpect {
-    fn check(&self, play: &Play) -> Checked {
-        let name = self.on.as_deref().unwrap_or(MAIN);
-        let count = play.sessions.get(name).map_or(0, |session| session.target().beside());
-        if count == self.count {
-            return Ok(());
+    match expect {
+        Expect::Model(expect) => {
+            play.with_view(expect.on.as_deref(), |view| model(expect, view, play.now_ms()))
         }
-        Err(Miss::new(format!("{count} of our hooks run beside session `{name}`, not {}", self.count)))
+        Expect::Result(expect) => result(expect, play),
+        Expect::Wire(expect) => play.with_view(expect.on.as_deref(), |view| wire(expect, view)),
+        Expect::Reply(expect) => play.with_view(expect.on.as_deref(), |view| reply(expect, view)),
+        Expect::Graph(expect) => requests_to_graph(expect, play),
+        Expect::Entra(expect) => requests_to_entra(expect, play),
+        Expect::Sent(expect) => sent(expect, play),
+        Expect::Bot(expect) => super::bot::check(expect, play),
+        Expect::SentMail(expect) => sent_mail(expect, play),
+        Expect::Interactions(expect) => interactions(expect, play),
+        Expect::Journal(expect) => journal(expect, play),
+        Expect::Setup(expect) => super::setup::check(expect, play),
+        Expect::Waking(expect) => waking(expect, play),
+        Expect::Status(expect) => status(expect, play),
     }
 }
 
-impl Check for ModelExpect {
-    fn check(&self, play: &Play) -> Checked {
-        play.with_view(self.on.as_deref(), |view| model(self, view, play.now_ms()))
+fn status(expect: &StatusExpect, play: &Play) -> Checked {
+    let lines = play.disk_lines("sessions", ".json").join("\n");
+    words(expect.contains.as_deref(), expect.lacks.as_deref(), &lines, "what the sessions tell")
+}
+
+fn waking(expect: &WakingExpect, play: &Play) -> Checked {
+    let name = expect.on.as_deref().unwrap_or(MAIN);
+    let count = play.sessions.get(name).map_or(0, |session| session.target().beside());
+    if count == expect.count {
+        return Ok(());
     }
+    Err(Miss::new(format!("{count} of our hooks run beside session `{name}`, not {}", expect.count)))
 }
 
 fn model(expect: &ModelExpect, view: &SessionView, now_ms: u64) -> Checked {
@@ -170,64 +171,62 @@ fn words(contains: Option<&str>, lacks: Option<&str>, text: &str, what: &str) ->
     }
 }
 
-impl Check for ResultExpect {
-    fn check(&self, play: &Play) -> Checked {
-        let Some(call) = play.call(&self.of) else {
-            return Err(Miss::new(format!("call `{}` was not made", self.of)));
+fn result(expect: &ResultExpect, play: &Play) -> Checked {
+    let Some(call) = play.call(&expect.of) else {
+        return Err(Miss::new(format!("call `{}` was not made", expect.of)));
+    };
+    let outcome = expect.outcome.as_deref().unwrap_or("ok");
+    let Some(end) = &call.end else {
+        return if outcome == "open" {
+            Ok(())
+        } else {
+            Err(Miss::new(format!("call `{}` of {} has no result yet", expect.of, call.tool)))
         };
-        let outcome = self.outcome.as_deref().unwrap_or("ok");
-        let Some(end) = &call.end else {
-            return if outcome == "open" {
-                Ok(())
-            } else {
-                Err(Miss::new(format!("call `{}` of {} has no result yet", self.of, call.tool)))
-            };
-        };
-        if end.outcome != outcome {
+    };
+    if end.outcome != outcome {
+        return Err(Miss::texts(
+            format!("call `{}` ended as {}, not {outcome}", expect.of, end.outcome),
+            outcome,
+            &end.text,
+        ));
+    }
+    if outcome != "ok" {
+        return Ok(());
+    }
+    if end.is_error != expect.is_error {
+        let is = if end.is_error { "an error" } else { "no error" };
+        return Err(Miss::texts(format!("the result of `{}` is {is}", expect.of), "", &end.text));
+    }
+    took(expect, &call, end.at_ms)?;
+    words(
+        expect.contains.as_deref(),
+        expect.lacks.as_deref(),
+        &end.text,
+        &format!("the result of `{}`", expect.of),
+    )?;
+    let json = first_json(&end.text);
+    if let Some(pattern) = &expect.has {
+        let value = json.clone().unwrap_or(Value::Null);
+        if let Some(difference) = mismatch(pattern, &value) {
             return Err(Miss::texts(
-                format!("call `{}` ended as {}, not {outcome}", self.of, end.outcome),
-                outcome,
+                format!("the result of `{}`: {difference}", expect.of),
+                &pattern.to_string(),
                 &end.text,
             ));
         }
-        if outcome != "ok" {
-            return Ok(());
-        }
-        if end.is_error != self.is_error {
-            let is = if end.is_error { "an error" } else { "no error" };
-            return Err(Miss::texts(format!("the result of `{}` is {is}", self.of), "", &end.text));
-        }
-        took(self, &call, end.at_ms)?;
-        words(
-            self.contains.as_deref(),
-            self.lacks.as_deref(),
-            &end.text,
-            &format!("the result of `{}`", self.of),
-        )?;
-        let json = first_json(&end.text);
-        if let Some(pattern) = &self.has {
-            let value = json.clone().unwrap_or(Value::Null);
-            if let Some(difference) = mismatch(pattern, &value) {
-                return Err(Miss::texts(
-                    format!("the result of `{}`: {difference}", self.of),
-                    &pattern.to_string(),
-                    &end.text,
-                ));
-            }
-        }
-        if let Some(wanted) = self.messages {
-            let count =
-                json.as_ref().and_then(|v| v.get("messages")).and_then(Value::as_array).map_or(0, Vec::len);
-            if count != wanted as usize {
-                return Err(Miss::texts(
-                    format!("the result of `{}` has {count} messages, not {wanted}", self.of),
-                    &wanted.to_string(),
-                    &end.text,
-                ));
-            }
-        }
-        Ok(())
     }
+    if let Some(wanted) = expect.messages {
+        let count =
+            json.as_ref().and_then(|v| v.get("messages")).and_then(Value::as_array).map_or(0, Vec::len);
+        if count != wanted as usize {
+            return Err(Miss::texts(
+                format!("the result of `{}` has {count} messages, not {wanted}", expect.of),
+                &wanted.to_string(),
+                &end.text,
+            ));
+        }
+    }
+    Ok(())
 }
 
 fn took(expect: &ResultExpect, call: &CallView, ended_ms: u64) -> Checked {
@@ -246,12 +245,6 @@ fn took(expect: &ResultExpect, call: &CallView, ended_ms: u64) -> Checked {
             Err(Miss::new(format!("call `{}` took {took} ms, not at most {} ms", expect.of, most.ms())))
         }
         _ => Ok(()),
-    }
-}
-
-impl Check for WireExpect {
-    fn check(&self, play: &Play) -> Checked {
-        play.with_view(self.on.as_deref(), |view| wire(self, view))
     }
 }
 
@@ -277,12 +270,6 @@ fn wire(expect: &WireExpect, view: &SessionView) -> Checked {
         words(None, expect.lacks.as_deref(), &line.text, "a line")?;
     }
     Ok(())
-}
-
-impl Check for ReplyExpect {
-    fn check(&self, play: &Play) -> Checked {
-        play.with_view(self.on.as_deref(), |view| reply(self, view))
-    }
 }
 
 fn reply(expect: &ReplyExpect, view: &SessionView) -> Checked {
@@ -314,56 +301,46 @@ fn reply(expect: &ReplyExpect, view: &SessionView) -> Checked {
     }
 }
 
-impl Check for GraphExpect {
-    fn check(&self, play: &Play) -> Checked {
-        if self.no_violations {
-            let violations = play.graph_violations();
-            if !violations.is_empty() {
-                return Err(Miss::texts(
-                    "the server broke a rule of Graph",
-                    "no violations",
-                    &violations.join("\n"),
-                ));
-            }
-        }
-        let since = self.during_last.map_or(0, |span| play.now_ms().saturating_sub(span.ms()));
-        let count = play
-            .graph_calls()
-            .iter()
-            .filter(|call| call.at_ms >= since)
-            .filter(|call| self.method.as_deref().is_none_or(|method| call.method == method))
-            .filter(|call| self.status.is_none_or(|status| call.status == status))
-            .filter(|call| self.path.as_deref().is_none_or(|path| call.url.contains(path)))
-            .count();
-        number(count, "requests to Graph", [None, self.at_least, self.at_most])
-    }
-}
-
-impl Check for EntraExpect {
-    fn check(&self, play: &Play) -> Checked {
-        let (calls, violations) =
-            play.entra.with(|entra| (entra.calls().to_vec(), entra.violations().to_vec()));
-        if self.no_violations && !violations.is_empty() {
+fn requests_to_graph(expect: &GraphExpect, play: &Play) -> Checked {
+    if expect.no_violations {
+        let violations = play.graph_violations();
+        if !violations.is_empty() {
             return Err(Miss::texts(
-                "the server broke a rule of Entra",
+                "the server broke a rule of Graph",
                 "no violations",
                 &violations.join("\n"),
             ));
         }
-        let now = play.stage.now();
-        let recent = |call: &fake_microsoft::entra::EntraCall| {
-            self.during_last
-                .is_none_or(|span| now.duration_since(call.at).as_millis() <= i128::from(span.ms()))
-        };
-        let count = calls
-            .iter()
-            .filter(|call| recent(call))
-            .filter(|call| self.grant.is_none_or(|grant| call.grant == grant))
-            .filter(|call| self.refused.is_none_or(|number| call.number == Some(number)))
-            .filter(|call| !self.granted || call.status == 200 && call.number.is_none())
-            .count();
-        number(count, "such requests to Entra", [None, self.at_least, self.at_most])
     }
+    let since = expect.during_last.map_or(0, |span| play.now_ms().saturating_sub(span.ms()));
+    let count = play
+        .graph_calls()
+        .iter()
+        .filter(|call| call.at_ms >= since)
+        .filter(|call| expect.method.as_deref().is_none_or(|method| call.method == method))
+        .filter(|call| expect.status.is_none_or(|status| call.status == status))
+        .filter(|call| expect.path.as_deref().is_none_or(|path| call.url.contains(path)))
+        .count();
+    number(count, "requests to Graph", [None, expect.at_least, expect.at_most])
+}
+
+fn requests_to_entra(expect: &EntraExpect, play: &Play) -> Checked {
+    let (calls, violations) = play.entra.with(|entra| (entra.calls().to_vec(), entra.violations().to_vec()));
+    if expect.no_violations && !violations.is_empty() {
+        return Err(Miss::texts("the server broke a rule of Entra", "no violations", &violations.join("\n")));
+    }
+    let now = play.stage.now();
+    let recent = |call: &fake_microsoft::entra::EntraCall| {
+        expect.during_last.is_none_or(|span| now.duration_since(call.at).as_millis() <= i128::from(span.ms()))
+    };
+    let count = calls
+        .iter()
+        .filter(|call| recent(call))
+        .filter(|call| expect.grant.is_none_or(|grant| call.grant == grant))
+        .filter(|call| expect.refused.is_none_or(|number| call.number == Some(number)))
+        .filter(|call| !expect.granted || call.status == 200 && call.number.is_none())
+        .count();
+    number(count, "such requests to Entra", [None, expect.at_least, expect.at_most])
 }
 
 /// Whether each message that must be heard was answered once.
@@ -384,129 +361,107 @@ fn answered(play: &Play) -> Checked {
     Ok(())
 }
 
-impl Check for SentExpect {
-    fn check(&self, play: &Play) -> Checked {
-        if self.to_every_message {
-            return answered(play);
-        }
-        let sent = play.sent_by_agent(self.chat.as_deref());
-        let count = sent
-            .iter()
-            .filter(|text| self.contains.as_deref().is_none_or(|wanted| text.contains(wanted)))
-            .count();
-        if count == self.count as usize {
-            return Ok(());
-        }
-        Err(Miss::texts(
-            format!("the agent wrote {count} such messages, not {}", self.count),
+fn sent(expect: &SentExpect, play: &Play) -> Checked {
+    if expect.to_every_message {
+        return answered(play);
+    }
+    let sent = play.sent_by_agent(expect.chat.as_deref());
+    let count = sent
+        .iter()
+        .filter(|text| expect.contains.as_deref().is_none_or(|wanted| text.contains(wanted)))
+        .count();
+    if count == expect.count as usize {
+        return Ok(());
+    }
+    Err(Miss::texts(
+        format!("the agent wrote {count} such messages, not {}", expect.count),
+        "",
+        &sent.join("\n---\n"),
+    ))
+}
+
+fn sent_mail(expect: &SentMailExpect, play: &Play) -> Checked {
+    let sent = play.graph.with(|graph| graph.mails_sent_by_agent().to_vec());
+    let has = |wanted: &Option<String>, text: &str| wanted.as_deref().is_none_or(|w| text.contains(w));
+    let count = sent
+        .iter()
+        .filter(|mail| expect.to.as_ref().is_none_or(|to| mail.to.contains(to) || mail.cc.contains(to)))
+        .filter(|mail| has(&expect.subject, &mail.subject) && has(&expect.contains, &mail.content))
+        .count();
+    let shown: Vec<String> = sent
+        .iter()
+        .map(|mail| format!("to {}: {}\n{}", mail.to.join(", "), mail.subject, mail.content))
+        .collect();
+    let shown = shown.join("\n---\n");
+    if count != expect.count as usize {
+        return Err(Miss::texts(
+            format!("the agent sent {count} such mails, not {}", expect.count),
             "",
-            &sent.join("\n---\n"),
-        ))
+            &shown,
+        ));
     }
+    words(None, expect.lacks.as_deref(), &shown, "a mail of the agent")
 }
 
-impl Check for SentMailExpect {
-    fn check(&self, play: &Play) -> Checked {
-        let sent = play.graph.with(|graph| graph.mails_sent_by_agent().to_vec());
-        let has = |wanted: &Option<String>, text: &str| wanted.as_deref().is_none_or(|w| text.contains(w));
-        let count = sent
-            .iter()
-            .filter(|mail| self.to.as_ref().is_none_or(|to| mail.to.contains(to) || mail.cc.contains(to)))
-            .filter(|mail| has(&self.subject, &mail.subject) && has(&self.contains, &mail.content))
-            .count();
-        let shown: Vec<String> = sent
-            .iter()
-            .map(|mail| format!("to {}: {}\n{}", mail.to.join(", "), mail.subject, mail.content))
-            .collect();
-        let shown = shown.join("\n---\n");
-        if count != self.count as usize {
-            return Err(Miss::texts(
-                format!("the agent sent {count} such mails, not {}", self.count),
-                "",
-                &shown,
-            ));
-        }
-        words(None, self.lacks.as_deref(), &shown, "a mail of the agent")
+fn interactions(expect: &InteractionExpect, play: &Play) -> Checked {
+    let lines = play.disk_lines("interactions", ".jsonl");
+    let matching: Vec<&String> = lines
+        .iter()
+        .filter(|line| {
+            let json: Option<Value> = serde_json::from_str(line).ok();
+            let kind = json.as_ref().and_then(|json| json.get("kind")).and_then(Value::as_str);
+            expect.kind.as_deref().is_none_or(|wanted| kind == Some(wanted))
+                && expect.contains.as_deref().is_none_or(|words| line.contains(words))
+        })
+        .collect();
+    number(matching.len(), "such interactions", [expect.count, expect.at_least, None])
+        .map_err(|miss| Miss::texts(miss.message, "", &lines.join("\n")))?;
+    for line in lines {
+        words(None, expect.lacks.as_deref(), &line, "the interaction log")?;
     }
+    Ok(())
 }
 
-impl Check for InteractionExpect {
-    fn check(&self, play: &Play) -> Checked {
-        let lines = play.disk_lines("interactions", ".jsonl");
-        let matching: Vec<&String> = lines
-            .iter()
-            .filter(|line| {
-                let json: Option<Value> = serde_json::from_str(line).ok();
-                let kind = json.as_ref().and_then(|json| json.get("kind")).and_then(Value::as_str);
-                self.kind.as_deref().is_none_or(|wanted| kind == Some(wanted))
-                    && self.contains.as_deref().is_none_or(|words| line.contains(words))
-            })
-            .collect();
-        number(matching.len(), "such interactions", [self.count, self.at_least, None])
-            .map_err(|miss| Miss::texts(miss.message, "", &lines.join("\n")))?;
-        for line in lines {
-            words(None, self.lacks.as_deref(), &line, "the interaction log")?;
-        }
-        Ok(())
+fn journal(expect: &JournalExpect, play: &Play) -> Checked {
+    let records: Vec<Value> = play
+        .disk_lines("inbox", ".jsonl")
+        .iter()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .collect();
+    if let Some(wanted) = expect.records
+        && records.len() != wanted as usize
+    {
+        return Err(Miss::new(format!("the journal has {} records, not {wanted}", records.len())));
     }
-}
-
-impl Check for JournalExpect {
-    fn check(&self, play: &Play) -> Checked {
-        let records: Vec<Value> = play
-            .disk_lines("inbox", ".jsonl")
-            .iter()
-            .filter_map(|line| serde_json::from_str(line).ok())
-            .collect();
-        if let Some(wanted) = self.records
-            && records.len() != wanted as usize
-        {
-            return Err(Miss::new(format!("the journal has {} records, not {wanted}", records.len())));
+    if let Some(ending) = &expect.files_ending {
+        let count = play.disk_files("inbox").iter().filter(|name| name.ends_with(ending.as_str())).count();
+        let least = expect.at_least.unwrap_or(1) as usize;
+        if count < least {
+            return Err(Miss::new(format!(
+                "{count} files in the inbox end in {ending}, not at least {least}"
+            )));
         }
-        if let Some(ending) = &self.files_ending {
-            let count =
-                play.disk_files("inbox").iter().filter(|name| name.ends_with(ending.as_str())).count();
-            let least = self.at_least.unwrap_or(1) as usize;
-            if count < least {
-                return Err(Miss::new(format!(
-                    "{count} files in the inbox end in {ending}, not at least {least}"
-                )));
-            }
-        }
-        if self.same_text_as_model {
-            return play.with_view(None, |view| {
-                for sighting in view.ledger.seen() {
-                    let text = |record: &&Value| {
-                        record.get("id").and_then(Value::as_str) == Some(&sighting.message_id)
-                            && record.get("chat_id").and_then(Value::as_str) == Some(&sighting.chat_id)
-                    };
-                    let Some(record) = records.iter().find(text) else {
-                        return Err(Miss::new(format!(
-                            "the model was shown {}, which is not in the journal",
-                            sighting.message_id
-                        )));
-                    };
-                    let kept =
-                        record.get("content_text_sanitized").and_then(Value::as_str).unwrap_or_default();
-                    if kept != sighting.text {
-                        return Err(Miss::texts("journal and model differ", kept, &sighting.text));
-                    }
+    }
+    if expect.same_text_as_model {
+        return play.with_view(None, |view| {
+            for sighting in view.ledger.seen() {
+                let text = |record: &&Value| {
+                    record.get("id").and_then(Value::as_str) == Some(&sighting.message_id)
+                        && record.get("chat_id").and_then(Value::as_str) == Some(&sighting.chat_id)
+                };
+                let Some(record) = records.iter().find(text) else {
+                    return Err(Miss::new(format!(
+                        "the model was shown {}, which is not in the journal",
+                        sighting.message_id
+                    )));
+                };
+                let kept = record.get("content_text_sanitized").and_then(Value::as_str).unwrap_or_default();
+                if kept != sighting.text {
+                    return Err(Miss::texts("journal and model differ", kept, &sighting.text));
                 }
-                Ok(())
-            });
-        }
-        Ok(())
+            }
+            Ok(())
+        });
     }
-}
-
-impl Check for BotExpect {
-    fn check(&self, play: &Play) -> Checked {
-        super::bot::check(self, play)
-    }
-}
-
-impl Check for SetupExpect {
-    fn check(&self, play: &Play) -> Checked {
-        super::setup::check(self, play)
-    }
+    Ok(())
 }

@@ -4,7 +4,6 @@ use fake_microsoft::bot::{BotEvent, BotFault, Forgery};
 use serde::Deserialize;
 
 use super::Span;
-use super::expect::{About, Expectation, cannot_fail};
 
 /// Begins the name of a conversation with the bot where a chat could stand too.
 pub const BOT_CONVERSATION: &str = "$conversation:";
@@ -90,19 +89,4 @@ pub struct BotExpect {
     pub keys_fetched_at_most: Option<u32>,
     /// Time from now until it must hold; now when left out.
     pub within: Option<Span>,
-}
-
-impl Expectation for BotExpect {
-    fn about(&self) -> About<'_> {
-        About {
-            rule: "expect.bot",
-            within: self.within,
-            misused: cannot_fail(
-                self.answers.is_none() && self.keys_fetched_at_most.is_none(),
-                "add `answers` or `keys_fetched_at_most`",
-            ),
-            message: self.reply_to.as_ref(),
-            ..About::default()
-        }
-    }
 }

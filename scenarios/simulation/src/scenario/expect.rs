@@ -39,42 +39,116 @@ pub enum Expect {
     Status(StatusExpect),
 }
 
-/// Does the same with each kind of demand: `each_expect!(expect, kind => kind.within())`.
-macro_rules! each_expect {
-    ($expect:expr, $kind:ident => $does:expr) => {
-        match $expect {
-            $crate::scenario::Expect::Model($kind) => $does,
-            $crate::scenario::Expect::Result($kind) => $does,
-            $crate::scenario::Expect::Wire($kind) => $does,
-            $crate::scenario::Expect::Reply($kind) => $does,
-            $crate::scenario::Expect::Graph($kind) => $does,
-            $crate::scenario::Expect::Entra($kind) => $does,
-            $crate::scenario::Expect::Sent($kind) => $does,
-            $crate::scenario::Expect::Bot($kind) => $does,
-            $crate::scenario::Expect::SentMail($kind) => $does,
-            $crate::scenario::Expect::Interactions($kind) => $does,
-            $crate::scenario::Expect::Journal($kind) => $does,
-            $crate::scenario::Expect::Setup($kind) => $does,
-            $crate::scenario::Expect::Waking($kind) => $does,
-            $crate::scenario::Expect::Status($kind) => $does,
-        }
-    };
-}
-pub(crate) use each_expect;
-
 impl Expect {
     /// The properties of this kind of demand.
     pub(crate) fn about(&self) -> About<'_> {
-        each_expect!(self, kind => kind.about())
+        match self {
+            Self::Model(model) => About {
+                is_absence: model.times == Some(0),
+                message: model.message.as_ref(),
+                misused: (model.message.is_none() && !model.every_message)
+                    .then_some(("`model` needs `message` or `every_message`", None)),
+                session: model.on.as_ref(),
+                ..About::of("expect.model", model.within)
+            },
+            Self::Result(result) => {
+                let ends_well = result.outcome.as_deref().is_none_or(|outcome| outcome == "ok");
+                let looks_into_words = result.contains.is_some() || result.lacks.is_some();
+                let looks_into_it = looks_into_words || result.has.is_some() || result.messages.is_some();
+                let help = "a call that did not end well has no result to look into";
+                About {
+                    call: Some(&result.of),
+                    misused: cannot_fail(!ends_well && looks_into_it, help),
+                    ..About::of("expect.result", result.within)
+                }
+            }
+            Self::Wire(wire) => {
+                let lacks = wire.lacks.is_some() && wire.count != Some(0);
+                let help = match wire.by.as_deref() {
+                    Some(by) if !matches!(by, "host" | "server") => Some("`by` is `host` or `server`"),
+                    _ if lacks || wire.count.is_some() || wire.at_least.is_some() => None,
+                    _ => Some("add `count`, `at_least` or `lacks` (which says nothing of no lines)"),
+                };
+                About {
+                    is_absence: wire.count == Some(0),
+                    misused: help.and_then(|help| cannot_fail(true, help)),
+                    session: wire.on.as_ref(),
+                    ..About::of("expect.wire", wire.within)
+                }
+            }
+            Self::Reply(reply) => About {
+                is_absence: reply.none,
+                session: reply.on.as_ref(),
+                ..About::of("expect.reply", reply.within)
+            },
+            Self::Graph(graph) => About {
+                misused: cannot_fail(
+                    !graph.no_violations && graph.at_least.is_none() && graph.at_most.is_none(),
+                    "add `at_least`, `at_most` or `no_violations`",
+                ),
+                ..About::of("expect.graph", None)
+            },
+            Self::Entra(entra) => About {
+                misused: cannot_fail(
+                    !entra.no_violations && entra.at_least.is_none() && entra.at_most.is_none(),
+                    "add `at_least`, `at_most` or `no_violations`",
+                ),
+                ..About::of("expect.entra", None)
+            },
+            Self::Sent(sent) => About { chat: sent.chat.as_ref(), ..About::of("expect.sent", sent.within) },
+            Self::Bot(bot) => About {
+                misused: cannot_fail(
+                    bot.answers.is_none() && bot.keys_fetched_at_most.is_none(),
+                    "add `answers` or `keys_fetched_at_most`",
+                ),
+                message: bot.reply_to.as_ref(),
+                ..About::of("expect.bot", bot.within)
+            },
+            Self::SentMail(sent) => About::of("expect.sent_mail", sent.within),
+            Self::Interactions(log) => About {
+                changes_silently: true,
+                misused: cannot_fail(
+                    log.count.is_none() && log.at_least.is_none() && log.lacks.is_none(),
+                    "add `count`, `at_least` or `lacks`",
+                ),
+                ..About::of("expect.interactions", log.within)
+            },
+            Self::Journal(journal) => About {
+                changes_silently: true,
+                misused: cannot_fail(
+                    journal.records.is_none()
+                        && !journal.same_text_as_model
+                        && journal.files_ending.is_none(),
+                    "add `records`, `same_text_as_model` or `files_ending`",
+                ),
+                ..About::of("expect.journal", journal.within)
+            },
+            Self::Setup(setup) => About {
+                changes_silently: true,
+                misused: cannot_fail(
+                    setup.ours.is_none() && !setup.others_stand && !setup.untouched && setup.file.is_none(),
+                    "add `ours`, `others_stand`, `untouched` or `file`",
+                ),
+                ..About::of("expect.setup", setup.within)
+            },
+            Self::Waking(waking) => About {
+                changes_silently: true,
+                session: waking.on.as_ref(),
+                ..About::of("expect.waking", waking.within)
+            },
+            Self::Status(status) => About {
+                changes_silently: true,
+                misused: cannot_fail(
+                    status.contains.is_none() && status.lacks.is_none(),
+                    "add `contains` or `lacks`",
+                ),
+                ..About::of("expect.status", status.within)
+            },
+        }
     }
 }
 
-/// The properties of a kind of demand that are known before a cell is played.
-pub(crate) trait Expectation {
-    fn about(&self) -> About<'_>;
-}
-
-/// The properties of a demand.
+/// The properties of a demand that are known before a cell is played.
 #[derive(Default)]
 pub(crate) struct About<'a> {
     /// The name that reports use when it does not hold.
@@ -94,8 +168,15 @@ pub(crate) struct About<'a> {
     pub(super) call: Option<&'a String>,
 }
 
+impl About<'_> {
+    /// A demand that names nothing and is told of by an event.
+    fn of(rule: &'static str, within: Option<Span>) -> Self {
+        Self { rule, within, ..Self::default() }
+    }
+}
+
 /// The misuse of a demand that nothing could make fail.
-pub(super) fn cannot_fail(so: bool, help: &'static str) -> Option<(&'static str, Option<&'static str>)> {
+fn cannot_fail(so: bool, help: &'static str) -> Option<(&'static str, Option<&'static str>)> {
     so.then_some(("this demand can't fail", Some(help)))
 }
 
@@ -111,21 +192,6 @@ pub struct StatusExpect {
     pub within: Option<Span>,
 }
 
-impl Expectation for StatusExpect {
-    fn about(&self) -> About<'_> {
-        About {
-            rule: "expect.status",
-            within: self.within,
-            changes_silently: true,
-            misused: cannot_fail(
-                self.contains.is_none() && self.lacks.is_none(),
-                "add `contains` or `lacks`",
-            ),
-            ..About::default()
-        }
-    }
-}
-
 /// Our hooks that run beside a session, also those that outlived its host.
 #[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -136,18 +202,6 @@ pub struct WakingExpect {
     pub within: Option<Span>,
     /// The session; the main one when left out.
     pub on: Option<String>,
-}
-
-impl Expectation for WakingExpect {
-    fn about(&self) -> About<'_> {
-        About {
-            rule: "expect.waking",
-            within: self.within,
-            changes_silently: true,
-            session: self.on.as_ref(),
-            ..About::default()
-        }
-    }
 }
 
 /// Messages in the model's view.
@@ -193,21 +247,6 @@ pub struct ModelExpect {
     pub on: Option<String>,
 }
 
-impl Expectation for ModelExpect {
-    fn about(&self) -> About<'_> {
-        About {
-            rule: "expect.model",
-            within: self.within,
-            is_absence: self.times == Some(0),
-            message: self.message.as_ref(),
-            misused: (self.message.is_none() && !self.every_message)
-                .then_some(("`model` needs `message` or `every_message`", None)),
-            session: self.on.as_ref(),
-            ..About::default()
-        }
-    }
-}
-
 /// A call's end.
 #[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -234,24 +273,6 @@ pub struct ResultExpect {
     pub within: Option<Span>,
 }
 
-impl Expectation for ResultExpect {
-    fn about(&self) -> About<'_> {
-        let ends_well = self.outcome.as_deref().is_none_or(|outcome| outcome == "ok");
-        let looks_into_it =
-            self.has.is_some() || self.contains.is_some() || self.lacks.is_some() || self.messages.is_some();
-        About {
-            rule: "expect.result",
-            within: self.within,
-            call: Some(&self.of),
-            misused: cannot_fail(
-                !ends_well && looks_into_it,
-                "a call that did not end well has no result to look into",
-            ),
-            ..About::default()
-        }
-    }
-}
-
 /// Lines on the wire since the start.
 #[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -274,29 +295,6 @@ pub struct WireExpect {
     pub on: Option<String>,
 }
 
-impl Expectation for WireExpect {
-    fn about(&self) -> About<'_> {
-        let lacks = self.lacks.is_some() && self.count != Some(0);
-        let help = match self.by.as_deref() {
-            None | Some("host" | "server") if lacks || self.count.is_some() || self.at_least.is_some() => {
-                None
-            }
-            None | Some("host" | "server") => {
-                Some("add `count`, `at_least` or `lacks` (which says nothing of no lines)")
-            }
-            Some(_) => Some("`by` is `host` or `server`"),
-        };
-        About {
-            rule: "expect.wire",
-            within: self.within,
-            is_absence: self.count == Some(0),
-            misused: help.and_then(|help| cannot_fail(true, help)),
-            session: self.on.as_ref(),
-            ..About::default()
-        }
-    }
-}
-
 /// The response to a line sent by `raw`.
 #[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -313,18 +311,6 @@ pub struct ReplyExpect {
     pub within: Option<Span>,
     /// The session; the main one when left out.
     pub on: Option<String>,
-}
-
-impl Expectation for ReplyExpect {
-    fn about(&self) -> About<'_> {
-        About {
-            rule: "expect.reply",
-            within: self.within,
-            is_absence: self.none,
-            session: self.on.as_ref(),
-            ..About::default()
-        }
-    }
 }
 
 /// Requests that reached Graph.
@@ -347,19 +333,6 @@ pub struct GraphExpect {
     pub no_violations: bool,
 }
 
-impl Expectation for GraphExpect {
-    fn about(&self) -> About<'_> {
-        About {
-            rule: "expect.graph",
-            misused: cannot_fail(
-                !self.no_violations && self.at_least.is_none() && self.at_most.is_none(),
-                "add `at_least`, `at_most` or `no_violations`",
-            ),
-            ..About::default()
-        }
-    }
-}
-
 /// Requests that reached Entra.
 #[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -380,19 +353,6 @@ pub struct EntraExpect {
     pub no_violations: bool,
 }
 
-impl Expectation for EntraExpect {
-    fn about(&self) -> About<'_> {
-        About {
-            rule: "expect.entra",
-            misused: cannot_fail(
-                !self.no_violations && self.at_least.is_none() && self.at_most.is_none(),
-                "add `at_least`, `at_most` or `no_violations`",
-            ),
-            ..About::default()
-        }
-    }
-}
-
 /// Messages the agent wrote.
 #[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -407,12 +367,6 @@ pub struct SentExpect {
     pub to_every_message: bool,
     /// Time from now until it must hold; now when left out.
     pub within: Option<Span>,
-}
-
-impl Expectation for SentExpect {
-    fn about(&self) -> About<'_> {
-        About { rule: "expect.sent", within: self.within, chat: self.chat.as_ref(), ..About::default() }
-    }
 }
 
 /// Mails the agent sent.
@@ -433,12 +387,6 @@ pub struct SentMailExpect {
     pub within: Option<Span>,
 }
 
-impl Expectation for SentMailExpect {
-    fn about(&self) -> About<'_> {
-        About { rule: "expect.sent_mail", within: self.within, ..About::default() }
-    }
-}
-
 /// Lines of the interaction log.
 #[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -457,21 +405,6 @@ pub struct InteractionExpect {
     pub within: Option<Span>,
 }
 
-impl Expectation for InteractionExpect {
-    fn about(&self) -> About<'_> {
-        About {
-            rule: "expect.interactions",
-            within: self.within,
-            changes_silently: true,
-            misused: cannot_fail(
-                self.count.is_none() && self.at_least.is_none() && self.lacks.is_none(),
-                "add `count`, `at_least` or `lacks`",
-            ),
-            ..About::default()
-        }
-    }
-}
-
 /// Records in the journal.
 #[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -486,19 +419,4 @@ pub struct JournalExpect {
     pub at_least: Option<u32>,
     /// Time from now until it must hold; now when left out.
     pub within: Option<Span>,
-}
-
-impl Expectation for JournalExpect {
-    fn about(&self) -> About<'_> {
-        About {
-            rule: "expect.journal",
-            within: self.within,
-            changes_silently: true,
-            misused: cannot_fail(
-                self.records.is_none() && !self.same_text_as_model && self.files_ending.is_none(),
-                "add `records`, `same_text_as_model` or `files_ending`",
-            ),
-            ..About::default()
-        }
-    }
 }

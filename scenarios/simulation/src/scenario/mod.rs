@@ -27,7 +27,6 @@ use serde_saphyr::Spanned;
 pub use bot::{BOT_CONVERSATION, BotAgain, BotExpect, BotSay, BotStep};
 pub use duration::Span;
 pub use error::ScenarioError;
-pub(crate) use expect::each_expect;
 pub use expect::{
     EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect, ReplyExpect,
     ResultExpect, SentExpect, SentMailExpect, StatusExpect, WakingExpect, WireExpect,

@@ -3,7 +3,6 @@
 use serde::Deserialize;
 
 use super::Span;
-use super::expect::{About, Expectation, cannot_fail};
 
 /// One run of `entraclaw setup` for the cell's host.
 #[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
@@ -38,21 +37,6 @@ pub struct SetupExpect {
     pub file: Option<FileExpect>,
     /// Time from now until it must hold; now when left out.
     pub within: Option<Span>,
-}
-
-impl Expectation for SetupExpect {
-    fn about(&self) -> About<'_> {
-        About {
-            rule: "expect.setup",
-            within: self.within,
-            changes_silently: true,
-            misused: cannot_fail(
-                self.ours.is_none() && !self.others_stand && !self.untouched && self.file.is_none(),
-                "add `ours`, `others_stand`, `untouched` or `file`",
-            ),
-            ..About::default()
-        }
-    }
 }
 
 /// How many entries of ours are found.
