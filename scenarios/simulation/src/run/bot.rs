@@ -135,22 +135,17 @@ pub(crate) fn settings(bot: &FakeBot) -> BTreeMap<String, String> {
 }
 
 /// Plays a step.
-pub(crate) async fn step(play: &Play<'_>, step: &BotStep) -> anyhow::Result<Result<(), Miss>> {
+pub(crate) async fn step(play: &Play<'_>, step: &BotStep) -> anyhow::Result<()> {
     match step {
-        BotStep::Say(say) => self::say(play, say).await,
-        BotStep::Again(again) => self::again(play, again).await,
-        BotStep::ChangeKeys => {
-            play.bot.with(FakeBot::change_keys);
-            Ok(Ok(()))
-        }
-        BotStep::Fault(fault) => {
-            play.bot.with(|bot| bot.add_fault(*fault));
-            Ok(Ok(()))
-        }
+        BotStep::Say(say) => self::say(play, say).await?,
+        BotStep::Again(again) => self::again(play, again).await?,
+        BotStep::ChangeKeys => play.bot.with(FakeBot::change_keys),
+        BotStep::Fault(fault) => play.bot.with(|bot| bot.add_fault(*fault)),
     }
+    Ok(())
 }
 
-async fn say(play: &Play<'_>, say: &BotSay) -> anyhow::Result<Result<(), Miss>> {
+async fn say(play: &Play<'_>, say: &BotSay) -> anyhow::Result<()> {
     let count = say.count.unwrap_or(1);
     let mut deliveries = Vec::new();
     for n in 1..=count {
@@ -160,18 +155,18 @@ async fn say(play: &Play<'_>, say: &BotSay) -> anyhow::Result<Result<(), Miss>> 
             None => format!("activity-{}", play.with_view(None, |view| view.ledger.written().len() + 1)),
         };
         let delivery = make(play, say, &label, n)?;
-        deliveries.push((label, delivery));
-        if !say.at_once
-            && let Some((label, delivery)) = deliveries.pop()
-            && let Err(miss) = judge(play, say, &label, deliver(play, &delivery, say.nobody_listens).await)
-        {
-            return Ok(Err(miss));
+        if say.at_once {
+            deliveries.push((label, delivery));
+        } else {
+            judge(play, say, &label, deliver(play, &delivery, say.nobody_listens).await)?;
         }
     }
     let sending = deliveries.iter().map(|(_, delivery)| deliver(play, delivery, say.nobody_listens));
     let statuses = join_all(sending).await;
-    let mut answered = deliveries.iter().zip(statuses);
-    Ok(answered.try_for_each(|((label, _), status)| judge(play, say, label, status)))
+    for ((label, _), status) in deliveries.iter().zip(statuses) {
+        judge(play, say, label, status)?;
+    }
+    Ok(())
 }
 
 fn make(play: &Play<'_>, say: &BotSay, label: &str, n: u32) -> anyhow::Result<BotDelivery> {
@@ -228,11 +223,11 @@ fn make(play: &Play<'_>, say: &BotSay, label: &str, n: u32) -> anyhow::Result<Bo
     Ok(delivery)
 }
 
-async fn again(play: &Play<'_>, again: &BotAgain) -> anyhow::Result<Result<(), Miss>> {
+async fn again(play: &Play<'_>, again: &BotAgain) -> anyhow::Result<()> {
     let delivery = play.activities.borrow().get(&again.message).cloned();
     let delivery = delivery.ok_or_else(|| anyhow::anyhow!("no activity is labelled `{}`", again.message))?;
     let say = BotSay { status: again.status, ..BotSay::default() };
-    Ok(judge(play, &say, &again.message, deliver(play, &delivery, false).await))
+    Ok(judge(play, &say, &again.message, deliver(play, &delivery, false).await)?)
 }
 
 /// Brings an activity to the server, as soon as it listens.

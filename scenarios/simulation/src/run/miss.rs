@@ -1,7 +1,8 @@
 //! Why a demand or a step did not hold.
 
-/// Why a demand does not hold (yet).
-#[derive(Debug, Clone)]
+/// Why a demand does not hold (yet). Among the errors of a step it is the one that is no fault of the scenario.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{message}")]
 pub(crate) struct Miss {
     pub(crate) message: String,
     pub(crate) expected: Option<String>,
@@ -21,6 +22,3 @@ impl Miss {
         }
     }
 }
-
-/// A step's outcome: `Ok(Err(…))` is a demand that did not hold, `Err(…)` a scenario that can't be played.
-pub(super) type Played = anyhow::Result<Result<(), Miss>>;

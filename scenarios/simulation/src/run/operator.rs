@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use fake_microsoft::bot::FakeBot;
 
-use super::miss::{Miss, Played};
+use super::miss::Miss;
 use super::play::Play;
 use crate::scenario::{BOT_CONVERSATION, OperatorStep, PersonRef};
 
@@ -14,43 +14,43 @@ const CODE_MAX: Duration = Duration::from_secs(30);
 const CODE_CHARS: usize = 6;
 
 /// Does what the step says.
-pub(super) async fn act(play: &Play<'_>, act: &OperatorStep) -> Played {
+pub(super) async fn act(play: &Play<'_>, act: &OperatorStep) -> anyhow::Result<()> {
     match act {
         OperatorStep::Pair(pair) => {
             let chat = pair.chat.as_deref().unwrap_or("dm");
             let Some(code) = code_in(play, chat).await else {
-                return Ok(Err(Miss::new(format!("no person was told a code in chat `{chat}`"))));
+                return Err(Miss::new(format!("no person was told a code in chat `{chat}`")).into());
             };
             let done = play.stage.command(&["pair", &code]);
             if pair.refused.is_none() && done.is_ok() {
                 play.let_speak(&pair.person, true);
             }
-            return Ok(outcome("pair", done, pair.refused.as_deref()));
+            outcome("pair", done, pair.refused.as_deref())?;
         }
         OperatorStep::PairCode(wrong) => {
             let done = play.stage.command(&["pair", &wrong.code]);
-            return Ok(outcome("pair", done, Some(&wrong.refused)));
+            outcome("pair", done, Some(&wrong.refused))?;
         }
         OperatorStep::Allow(who) => {
             let done = by_each_name(play, "allow", &who.person)?;
             let_speak(play, who, true);
-            return Ok(outcome("allow", done, None));
+            outcome("allow", done, None)?;
         }
         OperatorStep::Deny(who) => {
             let done = by_each_name(play, "deny", &who.person)?;
             let_speak(play, who, false);
-            return Ok(outcome("deny", done, None));
+            outcome("deny", done, None)?;
         }
         OperatorStep::Chat(chat) => {
             let id = match chat.chat.strip_prefix(BOT_CONVERSATION) {
                 Some(handle) => FakeBot::conversation_id(handle),
                 None => play.graph.with(|graph| graph.chat_id(&chat.chat).map(str::to_owned))?,
             };
-            return Ok(outcome("chat", play.stage.command(&["chat", &id, chat.messages.as_str()]), None));
+            outcome("chat", play.stage.command(&["chat", &id, chat.messages.as_str()]), None)?;
         }
         OperatorStep::Overwrite(file) => play.stage.overwrite(&file.file, &file.text)?,
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
 fn let_speak(play: &Play<'_>, who: &PersonRef, may: bool) {

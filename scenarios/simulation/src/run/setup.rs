@@ -3,28 +3,25 @@
 use anyhow::Context as _;
 
 use super::machine::{self, Machine};
-use super::miss::{Miss, Played};
+use super::miss::Miss;
 use super::play::Play;
 use crate::scenario::{SetupExpect, SetupStep};
 
 /// The person runs setup.
-pub(super) fn step(play: &Play<'_>, step: &SetupStep) -> Played {
-    Ok(machine(play)?.setup(step)?.map_err(Miss::new))
+pub(super) fn step(play: &Play<'_>, step: &SetupStep) -> anyhow::Result<()> {
+    machine(play)?.setup(step)
 }
 
 /// The host that is about to start reads its files, where the cell has any.
-pub(super) fn install(play: &mut Play<'_>, name: &str) -> Played {
+pub(super) fn install(play: &mut Play<'_>, name: &str) -> anyhow::Result<()> {
     if !play.cell.scenario.scenario.runs_setup() {
-        return Ok(Ok(()));
+        return Ok(());
     }
     let target = play.session(name)?.target().clone();
-    match machine::install(machine(play)?, &target, now_ms) {
-        Ok(install) => play.session(name)?.install(install),
-        Err(missing) => {
-            return Ok(Err(Miss::new(format!("the host of session `{name}` can't start: {missing}"))));
-        }
-    }
-    Ok(Ok(()))
+    let install = machine::install(machine(play)?, &target, now_ms)
+        .map_err(|missing| Miss::new(format!("the host of session `{name}` can't start: {missing}")))?;
+    play.session(name)?.install(install);
+    Ok(())
 }
 
 /// Checks a demand now.

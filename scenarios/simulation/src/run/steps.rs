@@ -9,7 +9,7 @@ use reports::event::Failure;
 use serde_json::Value;
 
 use super::expect;
-use super::miss::{Miss, Played};
+use super::miss::Miss;
 use super::operator;
 use super::play::{MAIN, Play};
 use super::random;
@@ -49,7 +49,8 @@ pub(crate) async fn all(play: &mut Play<'_>) -> anyhow::Result<()> {
         let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
         let line = u32::try_from(spanned.referenced.line()).unwrap_or(0);
         play.note(&format!("step {number}, line {line}"));
-        if let Err(miss) = one(play, &spanned.value).await? {
+        if let Err(stopped) = one(play, &spanned.value).await {
+            let miss: Miss = stopped.downcast()?;
             let rule = match &spanned.value {
                 Step::Expect(expect) => expect.about().rule,
                 _ => "step",
@@ -67,11 +68,11 @@ pub(crate) async fn all(play: &mut Play<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn one(play: &mut Play<'_>, step: &Step) -> Played {
+async fn one(play: &mut Play<'_>, step: &Step) -> anyhow::Result<()> {
     let mode = play.cell.mode;
     if random::is_pointless(play, step) {
         play.note(&format!("passed over: {}", random::told(step)));
-        return Ok(Ok(()));
+        return Ok(());
     }
     play.note_jobs();
     match step {
@@ -122,10 +123,10 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
             });
             order(play, ask.on.as_deref(), Order::Act(action)).await?;
         }
-        Step::Dialog(step) => return dialog(play, step).await,
-        Step::Operator(act) => return operator::act(play, act).await,
-        Step::Setup(step) => return super::setup::step(play, step),
-        Step::Host(step) => return host(play, step).await,
+        Step::Dialog(step) => dialog(play, step).await?,
+        Step::Operator(act) => operator::act(play, act).await?,
+        Step::Setup(step) => super::setup::step(play, step)?,
+        Step::Host(step) => host(play, step).await?,
         Step::Server(ServerStep::Crash(name)) => {
             order(play, Some(name), Order::Signal(Signal::Kill)).await?;
             // Messages that it had shown from memory were on no disk, nor were their marks.
@@ -147,7 +148,7 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
         Step::Server(ServerStep::ClockStep(by_ms)) => play.stage.step_clock(*by_ms)?,
         Step::Fault(fault) => play.graph.with(|graph| graph.add_fault(fault.clone()))?,
         Step::Heal => play.graph.with(fake_microsoft::graph::FakeGraph::clear_faults),
-        Step::Bot(step) => return super::bot::step(play, step).await,
+        Step::Bot(step) => super::bot::step(play, step).await?,
         Step::Entra(step) => entra(play, step)?,
         Step::Disk(step) => {
             play.stage.disk(step)?;
@@ -161,23 +162,23 @@ async fn one(play: &mut Play<'_>, step: &Step) -> Played {
                 play.disk_fails = !matches!(step, DiskStep::Heal);
             }
         }
-        Step::Work(step) => return change_job(play, step),
+        Step::Work(step) => change_job(play, step)?,
         Step::Peer(step) => {
             let now_ms = play.stage.now().as_millisecond();
             play.session(MAIN)?.target().change(*step, now_ms);
         }
         Step::Raw(raw) => raw_line(play, raw).await?,
-        Step::Heartbeat(beat) => return heartbeat(play, beat).await,
+        Step::Heartbeat(beat) => heartbeat(play, beat).await?,
         Step::Random(_) | Step::Kills(_) => {
-            return each(play, random::drawn(play.cell, step).unwrap_or_default()).await;
+            each(play, random::drawn(play.cell, step).unwrap_or_default()).await?;
         }
-        Step::Expect(expect) => return Ok(demand(play, expect).await),
+        Step::Expect(expect) => demand(play, expect).await?,
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
 /// A job is cancelled, or its process killed.
-fn change_job(play: &mut Play<'_>, step: &WorkStep) -> Played {
+fn change_job(play: &mut Play<'_>, step: &WorkStep) -> anyhow::Result<()> {
     let (WorkStep::Cancel(label) | WorkStep::Kill(label)) = step;
     let id = written(play, label)?.message_id;
     let Some(jobs) = play.stage.jobs() else { anyhow::bail!("no work is begun here") };
@@ -185,7 +186,7 @@ fn change_job(play: &mut Play<'_>, step: &WorkStep) -> Played {
         WorkStep::Cancel(_) => jobs.cancel(&id)?,
         WorkStep::Kill(_) => jobs.kill(&id),
     };
-    Ok(if is_done { Ok(()) } else { Err(Miss::new(format!("the job {label} does not run"))) })
+    if is_done { Ok(()) } else { Err(Miss::new(format!("the job {label} does not run")).into()) }
 }
 
 /// Everybody comes and goes of their own accord.
@@ -222,16 +223,14 @@ fn forget_marks(play: &Play<'_>) {
 }
 
 /// Takes steps that were drawn, up to the first that misses.
-async fn each(play: &mut Play<'_>, steps: Vec<Step>) -> Played {
+async fn each(play: &mut Play<'_>, steps: Vec<Step>) -> anyhow::Result<()> {
     for step in steps {
         if !matches!(step, Step::Advance(_)) && !random::is_pointless(play, &step) {
             play.note(&format!("drawn: {}", random::told(&step)));
         }
-        if let Err(miss) = Box::pin(one(play, &step)).await? {
-            return Ok(Err(miss));
-        }
+        Box::pin(one(play, &step)).await?;
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
 fn entra(play: &Play<'_>, step: &EntraStep) -> anyhow::Result<()> {
@@ -315,19 +314,19 @@ async fn wait_ready(play: &Play<'_>, name: &str) -> Result<(), Miss> {
 }
 
 /// A dialog about the tool stands open soon, and is answered where a person is there.
-async fn dialog(play: &mut Play<'_>, step: &DialogStep) -> Played {
+async fn dialog(play: &mut Play<'_>, step: &DialogStep) -> anyhow::Result<()> {
     let name = step.on.clone().unwrap_or_else(|| MAIN.to_owned());
     let open = || play.with_view(Some(&name), |view| view.dialogs.first().cloned());
     wait_until(play, tokio::time::Instant::now() + DIALOG_MAX, || open().is_some()).await;
     let found = open().unwrap_or_default();
     if found != step.tool {
         let what = format!("no dialog of the host asks whether {} may run", step.tool);
-        return Ok(Err(Miss::texts(what, &step.tool, &found)));
+        return Err(Miss::texts(what, &step.tool, &found).into());
     }
     if let Some(allow) = step.allow {
         order(play, Some(&name), Order::Act(Action::AnswerDialog { allow })).await?;
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
 /// Ends a session and waits until its host is gone.
@@ -338,15 +337,13 @@ async fn end(play: &mut Play<'_>, name: &str, how: Action) -> anyhow::Result<()>
     Ok(())
 }
 
-async fn host(play: &mut Play<'_>, step: &HostStep) -> Played {
+async fn host(play: &mut Play<'_>, step: &HostStep) -> anyhow::Result<()> {
     match step {
         HostStep::Start(name) | HostStep::Launch(name) => {
-            if let Err(miss) = super::setup::install(play, name)? {
-                return Ok(Err(miss));
-            }
+            super::setup::install(play, name)?;
             play.session(name)?.start();
             if matches!(step, HostStep::Start(_)) {
-                return Ok(wait_ready(play, name).await);
+                wait_ready(play, name).await?;
             }
         }
         HostStep::Exit(name) => end(play, name, Action::Exit).await?,
@@ -361,7 +358,7 @@ async fn host(play: &mut Play<'_>, step: &HostStep) -> Played {
         HostStep::Plan(name) => order(play, Some(name), Order::Act(Action::OnlyPlan)).await?,
         HostStep::LoseReply(name) => order(play, Some(name), Order::LoseReply).await?,
     }
-    Ok(Ok(()))
+    Ok(())
 }
 
 /// Chat handle and id of a labelled message.
@@ -523,7 +520,7 @@ async fn raw_line(play: &mut Play<'_>, raw: &Raw) -> anyhow::Result<()> {
     order(play, raw.on.as_deref(), Order::Raw(line.into_bytes())).await
 }
 
-async fn heartbeat(play: &mut Play<'_>, beat: &Heartbeat) -> Played {
+async fn heartbeat(play: &mut Play<'_>, beat: &Heartbeat) -> anyhow::Result<()> {
     let rounds = beat.lasting.ms() / beat.every.ms().max(1);
     for round in 0..rounds {
         let id = Value::String(format!("beat-{round}"));
@@ -540,9 +537,9 @@ async fn heartbeat(play: &mut Play<'_>, beat: &Heartbeat) -> Played {
             };
         if !wait_until(play, sent + beat.answered_within.0, || answered(play)).await {
             let within = beat.answered_within.ms();
-            return Ok(Err(Miss::new(format!("ping {round} was not answered within {within} ms"))));
+            return Err(Miss::new(format!("ping {round} was not answered within {within} ms")).into());
         }
         tokio::time::sleep_until(sent + beat.every.0).await;
     }
-    Ok(Ok(()))
+    Ok(())
 }

@@ -20,6 +20,7 @@ use fake_hosts::settings::{self, HostFiles, HostSettings};
 use tokio::process::Child;
 
 use self::home::{OWN_FOLDER, bytes_of, difference, texts};
+use super::miss::Miss;
 use super::port::KeptPort;
 use crate::plan::Cell;
 use crate::scenario::SetupStep;
@@ -152,7 +153,7 @@ impl Machine {
     }
 
     /// Runs `entraclaw setup`, and starts the host once as it says. What it said when it was refused, or did what it must not.
-    pub(super) fn setup(&self, step: &SetupStep) -> anyhow::Result<Result<(), String>> {
+    pub(super) fn setup(&self, step: &SetupStep) -> anyhow::Result<()> {
         let before = bytes_of(&self.home)?;
         let mut arguments = vec!["setup".to_owned(), self.family.clone()];
         if step.remove {
@@ -170,26 +171,28 @@ impl Machine {
         let changed = difference(&before, &bytes_of(&self.home)?);
         let stays = step.changes_nothing || step.refused.is_some();
         if let Some(changed) = changed.filter(|_| stays) {
-            return Ok(Err(format!("setup must change nothing, and {changed}")));
+            return Err(Miss::new(format!("setup must change nothing, and {changed}")).into());
         }
         match (&step.refused, output.status.code()) {
             (None, Some(0)) => {}
-            (Some(words), Some(1)) if complaint.contains(words.as_str()) => return Ok(Ok(())),
+            (Some(words), Some(1)) if complaint.contains(words.as_str()) => return Ok(()),
             (Some(words), Some(1)) => {
-                return Ok(Err(format!("`{words}` is not in its refusal: {complaint}")));
+                return Err(Miss::new(format!("`{words}` is not in its refusal: {complaint}")).into());
             }
             (None | Some(_), code) => {
-                return Ok(Err(format!("setup ended with {code:?}: {told}{complaint}")));
+                return Err(Miss::new(format!("setup ended with {code:?}: {told}{complaint}")).into());
             }
         }
         if let Some(words) = step.says.as_ref().filter(|words| !told.contains(words.as_str())) {
-            return Ok(Err(format!("`{words}` is not in what setup says: {told}")));
+            return Err(Miss::new(format!("`{words}` is not in what setup says: {told}")).into());
         }
         let line = told.lines().find_map(|line| line.strip_prefix(LAUNCH));
         match (line, step.remove) {
-            (Some(line), _) => Ok(self.launch(line)),
-            (None, true) => Ok(Ok(())),
-            (None, false) => Ok(Err(format!("setup does not say how the host is started: {told}"))),
+            (Some(line), _) => Ok(self.launch(line).map_err(Miss::new)?),
+            (None, true) => Ok(()),
+            (None, false) => {
+                Err(Miss::new(format!("setup does not say how the host is started: {told}")).into())
+            }
         }
     }
 
