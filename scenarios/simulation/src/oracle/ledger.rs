@@ -332,15 +332,11 @@ mod tests {
         Sighting {
             at_ms,
             carrier: "tool_result".into(),
-            tool: None,
             message_id: id.into(),
             chat_id: "c".into(),
-            version: String::new(),
             text: text.into(),
-            part: crate::oracle::Part::default(),
             redelivered,
-            pushed: false,
-            woke: false,
+            ..Sighting::default()
         }
     }
 

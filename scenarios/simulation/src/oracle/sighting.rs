@@ -2,8 +2,10 @@
 
 use serde_json::Value;
 
+use crate::matching::first_json;
+
 /// One message in one text that the model was shown.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Sighting {
     /// Milliseconds since the start of the cell.
     pub at_ms: u64,
@@ -61,9 +63,12 @@ pub fn quoted(text: &str) -> Vec<String> {
     bodies
 }
 
+/// Where the line with the sender says that its message was shown before.
+const SEEN_BEFORE: &str = ", you may have seen it before";
+
 /// The messages in what `entraclaw wait` prints for a reader: a line with the sender, indented lines, a line with the call
 /// that answers. A mail's has no chat.
-fn printed(at_ms: u64, carrier: &str, woke: bool, text: &str) -> Vec<Sighting> {
+fn printed(shown: &Sighting, text: &str) -> Vec<Sighting> {
     let mut found = Vec::new();
     let mut head: Option<&str> = None;
     let mut body: Vec<&str> = Vec::new();
@@ -79,17 +84,11 @@ fn printed(at_ms: u64, carrier: &str, woke: bool, text: &str) -> Vec<Sighting> {
             };
             let from = head.take().unwrap_or_default();
             found.push(Sighting {
-                at_ms,
-                carrier: carrier.to_owned(),
-                tool: None,
                 message_id,
                 chat_id: "work".to_owned(),
-                version: String::new(),
                 text: std::mem::take(&mut body).join("\n"),
-                part: Part::default(),
-                redelivered: from.contains(", you may have seen it before"),
-                pushed: false,
-                woke,
+                redelivered: from.contains(SEEN_BEFORE),
+                ..shown.clone()
             });
         } else if let (Some(call), Some(from)) = (line.strip_prefix("Answer with "), head.take()) {
             let value = |name: &str| {
@@ -99,17 +98,12 @@ fn printed(at_ms: u64, carrier: &str, woke: bool, text: &str) -> Vec<Sighting> {
             let chat_id = value("chat_id").or_else(|| value("conversation_id")).unwrap_or_default();
             let Some(message_id) = value("reply_to") else { continue };
             found.push(Sighting {
-                at_ms,
-                carrier: carrier.to_owned(),
-                tool: None,
                 message_id,
                 chat_id,
                 version: version(from.contains(", an edit"), from.contains(", taken back"), None),
                 text: std::mem::take(&mut body).join("\n"),
-                part: Part::default(),
-                redelivered: from.contains(", you may have seen it before"),
-                pushed: false,
-                woke,
+                redelivered: from.contains(SEEN_BEFORE),
+                ..shown.clone()
             });
         }
     }
@@ -128,31 +122,17 @@ pub fn unescaped_output(text: &str) -> Option<String> {
 
 /// Every message in `text`. A tool result holds a JSON object with `messages`; a channel push is one element.
 pub fn sightings(at_ms: u64, carrier: &str, tool: Option<&str>, woke: bool, text: &str) -> Vec<Sighting> {
+    let shown = Sighting { at_ms, carrier: carrier.to_owned(), woke, ..Sighting::default() };
     if carrier == "channel" {
-        return channels(text)
-            .into_iter()
-            .map(|Channel { chat_id, message_id, version, redelivered, text }| Sighting {
-                at_ms,
-                carrier: carrier.to_owned(),
-                tool: None,
-                message_id,
-                chat_id,
-                version,
-                text,
-                part: Part::default(),
-                redelivered,
-                pushed: false,
-                woke,
-            })
-            .collect();
+        return channels(&shown, text);
     }
     if carrier == "background_shell"
         && (text.contains("\nAnswer with ") || text.contains("\nIt is the result of work "))
     {
-        return printed(at_ms, carrier, woke, text);
+        return printed(&shown, text);
     }
-    let Some(value) = first_object(text) else { return Vec::new() };
-    in_value(at_ms, carrier, tool, woke, &value)
+    let Some(value) = first_json(text) else { return Vec::new() };
+    in_value(&Sighting { tool: tool.map(str::to_owned), ..shown }, &value)
 }
 
 /// The [`oddity`] of a text and its [`sightings`], from one reading of the text.
@@ -167,13 +147,17 @@ pub fn look(
         return (oddity(tool, text), sightings(at_ms, carrier, tool, woke, text));
     }
     match serde_json::from_str(text) {
-        Ok(value) => (odd_value(&value), in_value(at_ms, carrier, tool, woke, &value)),
+        Ok(value) => {
+            let (carrier, tool) = (carrier.to_owned(), tool.map(str::to_owned));
+            let shown = Sighting { at_ms, carrier, tool, woke, ..Sighting::default() };
+            (odd_value(&value), in_value(&shown, &value))
+        }
         Err(_) => (oddity(tool, text), sightings(at_ms, carrier, tool, woke, text)),
     }
 }
 
 /// The messages of a value, or the one that it is.
-fn in_value(at_ms: u64, carrier: &str, tool: Option<&str>, woke: bool, value: &Value) -> Vec<Sighting> {
+fn in_value(shown: &Sighting, value: &Value) -> Vec<Sighting> {
     let messages = match value.get("messages") {
         Some(messages) => messages.as_array().map_or(&[][..], Vec::as_slice),
         None => std::slice::from_ref(value),
@@ -182,9 +166,6 @@ fn in_value(at_ms: u64, carrier: &str, tool: Option<&str>, woke: bool, value: &V
         .iter()
         .filter_map(|message| {
             Some(Sighting {
-                at_ms,
-                carrier: carrier.to_owned(),
-                tool: tool.map(str::to_owned),
                 message_id: message.get("id")?.as_str()?.to_owned(),
                 chat_id: message.get("chat_id")?.as_str()?.to_owned(),
                 version: version(
@@ -199,7 +180,7 @@ fn in_value(at_ms: u64, carrier: &str, tool: Option<&str>, woke: bool, value: &V
                 },
                 redelivered: flag(message, "redelivered"),
                 pushed: flag(message, "pushed"),
-                woke,
+                ..shown.clone()
             })
         })
         .collect()
@@ -253,23 +234,8 @@ fn flag(message: &Value, name: &str) -> bool {
     message.get(name).and_then(Value::as_bool).unwrap_or(false)
 }
 
-fn first_object(text: &str) -> Option<Value> {
-    let start = text.find('{')?;
-    serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>().next()?.ok()
-}
-
-/// The content of a `<channel …>` element.
-#[derive(Debug, PartialEq, Eq)]
-struct Channel {
-    chat_id: String,
-    message_id: String,
-    version: String,
-    redelivered: bool,
-    text: String,
-}
-
 /// Each `<channel …>` element in what a model was shown.
-fn channels(text: &str) -> Vec<Channel> {
+fn channels(shown: &Sighting, text: &str) -> Vec<Sighting> {
     let mut found = Vec::new();
     let mut rest = text;
     while let Some(start) = rest.find("<channel ") {
@@ -279,16 +245,18 @@ fn channels(text: &str) -> Vec<Channel> {
         let Some(body_end) = rest[head_end..].find("\n</channel>") else { break };
         let body = &rest[head_end + 1..head_end + body_end];
         let content = body.strip_prefix('\n').unwrap_or(body);
-        if let (Some(chat), Some(id)) = (attribute(head, "chat_id"), attribute(head, "message_id")) {
+        if let (Some(chat_id), Some(message_id)) = (attribute(head, "chat_id"), attribute(head, "message_id"))
+        {
             let edited_at = attribute(head, "edited_at");
             let (edited, deleted) =
                 (attribute(head, "edit_of").is_some(), attribute(head, "deleted").is_some());
-            found.push(Channel {
-                chat_id: chat,
-                message_id: id,
+            found.push(Sighting {
+                chat_id,
+                message_id,
                 version: version(edited, deleted, edited_at.as_deref()),
                 redelivered: attribute(head, "redelivered").as_deref() == Some("true"),
                 text: content.to_owned(),
+                ..shown.clone()
             });
         }
         rest = &rest[head_end + body_end..];

@@ -53,7 +53,7 @@ pub(crate) struct CallEnd {
 }
 
 /// Everything about one session, over all its restarts.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct SessionView {
     pub(crate) lines: Vec<Line>,
     pub(crate) model: Vec<ModelLine>,
@@ -104,34 +104,12 @@ impl SessionView {
         let undeclared =
             profile.map(|profile| profile.lists.undeclared.iter().map(|kind| kind.method()).collect());
         Self {
-            lines: Vec::new(),
-            model: Vec::new(),
-            calls: BTreeMap::new(),
-            ledger: Ledger::default(),
-            answers: Answers::default(),
-            transcript: Vec::new(),
-            left_out: 0,
-            failures: Vec::new(),
-            facts: BTreeMap::new(),
-            ready: false,
-            alive: false,
-            may_end: false,
-            let_go_ms: Vec::new(),
-            starts: 0,
-            in_turn: false,
-            dialogs: Vec::new(),
-            turns_by_itself: 0,
-            attention: Attention::default(),
             judge_host: profile.is_some(),
             escapes_shell: profile.is_some_and(|profile| *profile.shell.escaped),
             undeclared: undeclared.unwrap_or_default(),
             validator: WireValidator::at_host(),
             secret: secret.to_owned(),
-            busy: BTreeSet::new(),
-            reached_by: BTreeMap::new(),
-            woken_by: None,
-            texts: BTreeMap::new(),
-            begun: BTreeMap::new(),
+            ..Self::default()
         }
     }
 
@@ -301,15 +279,13 @@ impl SessionView {
             let sighting = Sighting {
                 at_ms: line.at_ms,
                 carrier: line.carrier.clone(),
-                tool: None,
                 message_id: message.message_id.clone(),
                 chat_id: message.chat_id.clone(),
                 version,
                 text: body,
-                part: Part::default(),
                 redelivered,
-                pushed: false,
                 woke: line.woke,
+                ..Sighting::default()
             };
             let ids = (sighting.chat_id.clone(), sighting.message_id.clone());
             self.reached_by.entry(ids).or_insert_with(|| line.carrier.clone());
