@@ -12,7 +12,7 @@ use crate::faults::{FaultProfile, USUAL};
 use crate::mutants::Mutant;
 use crate::needs;
 pub use crate::needs::Unplayed;
-use crate::scenario::{Hosts, Loaded, Mode, Random, Scenario, SetUp, Step};
+use crate::scenario::{Hosts, Loaded, Mode, Random, Scenario, SetUp, Step, word};
 
 /// One run of one scenario.
 #[derive(Debug, Clone)]
@@ -236,7 +236,7 @@ pub fn rows(scenarios: &[Arc<Loaded>], modes: &[Mode]) -> Vec<ScenarioRow> {
                 id: loaded.id().to_owned(),
                 title: loaded.scenario.title.clone(),
                 area: requirement.area.clone(),
-                level: requirement.level.as_str().to_owned(),
+                level: word(requirement.level),
                 says: requirement.says.clone(),
                 source: requirement.source.clone(),
                 file: loaded.file.clone(),

@@ -8,7 +8,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use reports::event::Status;
 use simulation::plan::{self, Cell, Selection};
 use simulation::run::{Settings, run_cell};
-use simulation::scenario::{Mode, load_builtin};
+use simulation::scenario::{Mode, load_builtin, word};
 
 /// One seed here; `simulation run` explores more.
 const SEED: u64 = 1;
@@ -39,10 +39,9 @@ fn main() {
         .into_iter()
         .map(|cell| {
             let settings = Arc::clone(&settings);
-            Trial::test(
-                format!("{}::{}::{}", cell.scenario.id(), cell.host.id, cell.mode.as_str()),
-                move || play(&cell, &settings),
-            )
+            Trial::test(format!("{}::{}::{}", cell.scenario.id(), cell.host.id, word(cell.mode)), move || {
+                play(&cell, &settings)
+            })
         })
         .collect();
     libtest_mimic::run(&arguments, trials).exit();
@@ -53,9 +52,9 @@ fn main() {
 fn in_turns(cells: Vec<Cell>) -> Vec<Cell> {
     let played = cells.into_iter().filter(|cell| cell.unplayed.is_none() && !cell.scenario.scenario.long);
     let (mut each, others): (Vec<_>, Vec<_>) = played.partition(|cell| cell.scenario.scenario.runs_setup());
-    let mut by_scenario: BTreeMap<(String, &str), Vec<Cell>> = BTreeMap::new();
+    let mut by_scenario: BTreeMap<(String, String), Vec<Cell>> = BTreeMap::new();
     for cell in others {
-        by_scenario.entry((cell.scenario.id().to_owned(), cell.mode.as_str())).or_default().push(cell);
+        by_scenario.entry((cell.scenario.id().to_owned(), word(cell.mode))).or_default().push(cell);
     }
     let turns = by_scenario.into_values().enumerate();
     each.extend(turns.map(|(turn, mut cells)| cells.swap_remove(turn % cells.len())));

@@ -5,7 +5,7 @@ use hostcheck::print::out;
 use serde_json::json;
 
 use super::select;
-use crate::scenario::Hosts;
+use crate::scenario::{Hosts, word};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -31,11 +31,11 @@ pub(super) fn main(args: &Args) -> Outcome {
             Hosts::All => vec!["all".to_owned()],
             Hosts::Named(names) => names.clone(),
         };
-        let modes: Vec<&str> = scenario.mode.iter().map(|mode| mode.as_str()).collect();
+        let modes: Vec<String> = scenario.mode.iter().map(word).collect();
         if args.json {
             out(&json!({
                 "id": loaded.id(), "title": scenario.title, "area": scenario.requirement.area,
-                "level": scenario.requirement.level.as_str(), "says": scenario.requirement.says,
+                "level": word(scenario.requirement.level), "says": scenario.requirement.says,
                 "source": scenario.requirement.source, "file": loaded.file, "hosts": hosts, "modes": modes,
             })
             .to_string());

@@ -41,7 +41,7 @@ pub(super) struct Args {
     all_hosts: bool,
     /// Only this mode.
     #[arg(long, value_enum, conflicts_with = server::SUBJECT)]
-    mode: Option<select::ModeArg>,
+    mode: Option<Mode>,
     /// How many seeds each cell is played with in sim mode; where no host is named, hosts that differ little from another play one of them.
     #[arg(long, default_value_t = SEEDS_DEFAULT, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = server::SUBJECT)]
     seeds: u64,
@@ -89,7 +89,7 @@ impl Args {
         Ok(Selection {
             scenarios: select::scenarios(&self.suites)?,
             hosts: self.chosen_hosts()?,
-            modes: self.mode.map_or_else(|| vec![Mode::Sim, Mode::Process], |mode| vec![mode.into()]),
+            modes: self.mode.map_or_else(|| vec![Mode::Sim, Mode::Process], |mode| vec![mode]),
             seed: self.first_seed(),
             seeds: self.seeds,
             faults: self.fault_profile,

@@ -5,23 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{bail, ensure};
 
-use crate::scenario::{Loaded, Mode, load_builtin, load_path};
-
-/// A mode on the command line.
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-pub(super) enum ModeArg {
-    Sim,
-    Process,
-}
-
-impl From<ModeArg> for Mode {
-    fn from(mode: ModeArg) -> Self {
-        match mode {
-            ModeArg::Sim => Self::Sim,
-            ModeArg::Process => Self::Process,
-        }
-    }
-}
+use crate::scenario::{Loaded, load_builtin, load_path};
 
 /// The scenarios behind the words: ids, suites, id prefixes, files or folders; all built-in ones when there are none.
 pub(super) fn scenarios(words: &[String]) -> anyhow::Result<Vec<Arc<Loaded>>> {

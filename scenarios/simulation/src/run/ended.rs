@@ -4,6 +4,7 @@ use reports::event::{CellFinished, Status};
 
 use crate::needs::Unplayed;
 use crate::plan::Cell;
+use crate::scenario::word;
 
 /// What a panic said.
 pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {
@@ -20,7 +21,7 @@ pub(crate) fn result(cell: &Cell, status: Status) -> CellFinished {
         seed: cell.seed,
         fault_profile: cell.fault_profile().map(str::to_owned),
         replay: cell.replay(),
-        ..CellFinished::new(cell.scenario.id(), &cell.host.id, cell.mode.as_str(), status)
+        ..CellFinished::new(cell.scenario.id(), &cell.host.id, &word(cell.mode), status)
     }
 }
 

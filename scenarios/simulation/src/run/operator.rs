@@ -7,7 +7,7 @@ use fake_microsoft::bot::FakeBot;
 
 use super::miss::Miss;
 use super::play::Play;
-use crate::scenario::{BOT_CONVERSATION, OperatorStep, PersonRef};
+use crate::scenario::{BOT_CONVERSATION, OperatorStep, PersonRef, word};
 
 /// Longest that a person waits to be told a code.
 const CODE_MAX: Duration = Duration::from_secs(30);
@@ -46,7 +46,7 @@ pub(super) async fn act(play: &Play<'_>, act: &OperatorStep) -> anyhow::Result<(
                 Some(handle) => FakeBot::conversation_id(handle),
                 None => play.graph.with(|graph| graph.chat_id(&chat.chat).map(str::to_owned))?,
             };
-            outcome("chat", play.stage.command(&["chat", &id, chat.messages.as_str()]), None)?;
+            outcome("chat", play.stage.command(&["chat", &id, &word(chat.messages)]), None)?;
         }
         OperatorStep::Overwrite(file) => play.stage.overwrite(&file.file, &file.text)?,
     }

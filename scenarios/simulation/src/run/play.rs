@@ -26,7 +26,7 @@ use super::wake_up_target::WakeUpTarget;
 use super::work::SimJobs;
 use crate::oracle::{Heard, Ledger, Posted, Written, judge_answers};
 use crate::plan::Cell;
-use crate::scenario::SetUp;
+use crate::scenario::{SetUp, word};
 use crate::token::TOKEN;
 
 /// The session that steps mean when they name none.
@@ -483,7 +483,7 @@ impl<'a> Play<'a> {
             Some(session) => SetUp::of(session.options()),
             None => scenario.set_up.clone(),
         };
-        finished.set_up = set_up.iter().map(|set| set.as_str().to_owned()).collect();
+        finished.set_up = set_up.iter().map(word).collect();
         for (name, session) in &self.sessions {
             let view = session.view.borrow();
             finished.delivery_ms.extend(view.ledger.delivery_ms());

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 
 use fake_microsoft::entra::EntraSpec;
 use fake_microsoft::graph::{ChatSpec, PersonSpec, WorldSpec};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_saphyr::Spanned;
 
 pub use bot::{BOT_CONVERSATION, BotAgain, BotExpect, BotSay, BotStep};
@@ -152,8 +152,14 @@ pub struct Requirement {
     pub source: String,
 }
 
+/// The word of a choice, in scenarios as in reports and on a command line.
+pub fn word(choice: impl Serialize) -> String {
+    let word = serde_json::to_value(choice).unwrap_or_default();
+    word.as_str().unwrap_or_default().to_owned()
+}
+
 /// RFC 2119 in three words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Level {
     /// Without it the product does not keep its promise.
@@ -162,17 +168,6 @@ pub enum Level {
     Should,
     /// A courtesy.
     May,
-}
-
-impl Level {
-    /// The word in reports.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Must => "must",
-            Self::Should => "should",
-            Self::May => "may",
-        }
-    }
 }
 
 /// Which hosts a scenario is for.
@@ -258,23 +253,25 @@ pub enum Need {
 }
 
 /// Where a scenario runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
+    clap::ValueEnum,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// One thread, virtual time, in-memory pipes and disk.
     Sim,
     /// The shipped binary, real pipes, files and clock.
     Process,
-}
-
-impl Mode {
-    /// The word in reports and flags.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Sim => "sim",
-            Self::Process => "process",
-        }
-    }
 }
 
 /// A failure that is known and linked.

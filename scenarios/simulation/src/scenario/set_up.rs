@@ -1,13 +1,15 @@
 //! The carriers that the person has set up in a host. It knows no host's names for them.
 
 use fake_hosts::{HostOptions, Mode};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// How long our hook that wakes may take, as `entraclaw setup` writes it, in milliseconds.
 const WAKING_TIMEOUT_MS: u64 = 36_000_000;
 
 /// One thing that is set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, schemars::JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum SetUp {
     /// The session names the server as a channel.
@@ -27,19 +29,6 @@ pub enum SetUp {
 }
 
 impl SetUp {
-    /// The word in reports.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Channel => "channel",
-            Self::Hooks => "hooks",
-            Self::WakingHook => "waking_hook",
-            Self::Shell => "shell",
-            Self::WakeUp => "wake_up",
-            Self::Experimental => "experimental",
-            Self::Headless => "headless",
-        }
-    }
-
     /// What is set in a host with these options.
     pub fn of(options: &HostOptions) -> Vec<Self> {
         let all = [

@@ -2,7 +2,7 @@
 
 use fake_microsoft::entra::{Credential, EntraFault};
 use fake_microsoft::graph::{DeltaLoss, FaultSpec, MailSpec, MessageSpec};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{BotStep, Expect, Kills, Random, SetupStep, Span};
@@ -400,7 +400,7 @@ pub struct ChatStep {
 }
 
 /// The rule for messages of a chat.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum ChatMessages {
     /// Every one.
@@ -411,18 +411,6 @@ pub enum ChatMessages {
     Off,
     /// As the configuration says.
     Default,
-}
-
-impl ChatMessages {
-    /// The word of the command line.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::All => "all",
-            Self::Mentioned => "mentioned",
-            Self::Off => "off",
-            Self::Default => "default",
-        }
-    }
 }
 
 /// A file and its new text.
