@@ -407,6 +407,7 @@ fn print_json(suite: &str, rows: &[Placed], judged: &[Judged]) {
         let (outcome, evidence) = match &one.outcome {
             conformance::Outcome::Passed => ("passed", Vec::new()),
             conformance::Outcome::Failed(evidence) => ("failed", evidence.clone()),
+            conformance::Outcome::Flaky(_) => ("flaky", Vec::new()),
             conformance::Outcome::NotApplicable(_) => ("not-applicable", Vec::new()),
             conformance::Outcome::Unsupported(_) => ("unsupported", Vec::new()),
             conformance::Outcome::Unknown(_) => ("unknown", Vec::new()),

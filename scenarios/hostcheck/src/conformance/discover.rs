@@ -42,6 +42,8 @@ pub(crate) struct Discovered {
     pub(crate) older: Option<Speaks>,
     /// Why nothing could be found out.
     pub(crate) unreachable: Option<String>,
+    /// The longest time from the start of the server to the answer of a handshake, in milliseconds.
+    pub(crate) opened_ms: Option<u64>,
     /// Whether the server answered no handshake.
     pub(crate) is_mute: bool,
 }
@@ -49,6 +51,13 @@ pub(crate) struct Discovered {
 impl Discovered {
     pub(crate) fn speaks(&self, version: Version) -> Option<&Speaks> {
         self.versions.get(&version)?.as_ref().ok()
+    }
+
+    /// Whether it speaks versions with a session and the version without one.
+    pub(crate) fn is_of_both_eras(&self) -> bool {
+        [true, false].into_iter().all(|modern| {
+            self.versions.iter().any(|(version, speaks)| version.is_modern() == modern && speaks.is_ok())
+        })
     }
 
     /// Time limit of a first answer.
@@ -86,8 +95,13 @@ pub(crate) async fn discover(target: &Target, opening: &dyn Fn(Version, Duration
             session.opens_within = ANSWER_WITHIN;
         }
         opening(version, session.opens_within);
+        let began = tokio::time::Instant::now();
         let reply = session.open().await;
         answered |= reply.is_answer();
+        if reply.is_answer() {
+            let took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+            found.opened_ms = found.opened_ms.max(Some(took_ms));
+        }
         if reply == Reply::Silent {
             silent.get_or_insert_with(|| last_words(target, &session.wire.stderr()));
         }

@@ -50,6 +50,8 @@ pub(crate) fn server(url: String) -> Serve {
 struct State {
     session: Option<HeaderValue>,
     version: Option<HeaderValue>,
+    /// Whether the last version was one without a session.
+    is_modern: bool,
 }
 
 #[derive(Clone)]
@@ -153,24 +155,24 @@ impl Bridge {
         }
     }
 
+    /// The headers of a message: those of the session, or, in the newer era, those that repeat the message's members.
+    /// A request without its version is sent with that of the request before, so that its body alone is wrong.
     fn headers(&self, message: &Value) -> HeaderMap {
-        let state = self.state.borrow();
-        let mut headers = HeaderMap::new();
-        headers.extend(state.session.clone().map(|session| (SESSION, session)));
-        headers.extend(state.version.clone().map(|version| (VERSION, version)));
+        let mut state = self.state.borrow_mut();
         let text = |pointer: &str| message.pointer(pointer).and_then(Value::as_str);
-        let version = text("/params/_meta/io.modelcontextprotocol~1protocolVersion");
-        if let Some(version) = version.and_then(|version| HeaderValue::from_str(version).ok()) {
-            headers.insert(VERSION, version);
-            let names =
-                [(METHOD, text("/method")), (NAME, text("/params/name").or_else(|| text("/params/uri")))];
-            for (header, value) in names {
-                headers.extend(
-                    value.and_then(|value| HeaderValue::from_str(value).ok()).map(|value| (header, value)),
-                );
-            }
+        let value = |text: Option<&str>| text.and_then(|text| HeaderValue::from_str(text).ok());
+        if let Some(version) = value(text("/params/_meta/io.modelcontextprotocol~1protocolVersion")) {
+            (state.version, state.is_modern) = (Some(version), true);
         }
-        headers
+        let named = state.is_modern.then(|| text("/params/name").or_else(|| text("/params/uri"))).flatten();
+        let method = state.is_modern.then(|| text("/method")).flatten();
+        let all = [
+            (SESSION, state.session.clone()),
+            (VERSION, state.version.clone()),
+            (METHOD, value(method)),
+            (NAME, value(named)),
+        ];
+        all.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
     }
 
     async fn answer(&self, mut response: reqwest::Response, opens: bool, out: &mpsc::Sender<Vec<u8>>) {
@@ -199,7 +201,8 @@ impl Bridge {
         if opens && let Ok(message) = serde_json::from_slice::<Value>(&line) {
             let version = message.pointer("/result/protocolVersion").and_then(Value::as_str);
             if let Some(version) = version.and_then(|version| HeaderValue::from_str(version).ok()) {
-                self.state.borrow_mut().version = Some(version);
+                let mut state = self.state.borrow_mut();
+                (state.version, state.is_modern) = (Some(version), false);
             }
         }
         // A body may be printed over several lines; on a pipe each message is one line.

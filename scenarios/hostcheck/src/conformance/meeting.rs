@@ -30,6 +30,9 @@ const STAYS: Duration = Duration::from_secs(1);
 /// Time limit for the end of a server whose host only closed its pipes.
 const EXIT_WITHIN: Duration = Duration::from_secs(5);
 
+/// Members of an answer of which the profiles know how hosts read them: `schemas.server_info`, `schemas.*`.
+const HELD_TO_FACTS: [&str; 2] = ["serverInfo", "inputSchema"];
+
 /// What happened to a host.
 #[derive(Default)]
 pub(crate) struct Met {
@@ -45,6 +48,10 @@ pub(crate) struct Met {
     pub(crate) left_running: bool,
     pub(crate) notes: Vec<String>,
     pub(crate) record: Record,
+    /// Broken rules of which no fact tells what this host does about them, each with its message.
+    pub(crate) unproven: Vec<(&'static str, String)>,
+    /// When the host had opened the server, in milliseconds since its start.
+    pub(crate) opened_ms: Option<u64>,
     /// Requests of the server that the host refused as unknown.
     pub(crate) refused: Vec<String>,
 }
@@ -167,6 +174,9 @@ impl Met {
                     Dir::ServerToHost => {
                         let (verdict, _) = validator.read(Direction::ServerToHost, &wire.bytes);
                         for error in verdict.errors {
+                            if !HELD_TO_FACTS.iter().any(|member| error.path.contains(member)) {
+                                self.unproven.push((error.rule, error.message.clone()));
+                            }
                             let line = self.record.excerpt(&text, 1_000);
                             self.record.broken.push(Broken {
                                 rule: error.rule,
@@ -188,7 +198,10 @@ impl Met {
                     }
                 }
             }
-            HostEventKind::Ready => self.ready = true,
+            HostEventKind::Ready => {
+                self.ready = true;
+                self.opened_ms = Some(event.at_ms);
+            }
             HostEventKind::Failed(reason) => self.failed = Some(reason.clone()),
             HostEventKind::Model(entry) if entry.carrier == Carrier::Tools => {
                 self.tools_text = Some(entry.text.clone());

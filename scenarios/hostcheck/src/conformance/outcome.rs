@@ -11,6 +11,8 @@ pub enum Outcome {
     Passed,
     /// Another behaviour was observed.
     Failed(Vec<Evidence>),
+    /// It was asked several times, and the answers differ; how often which.
+    Flaky(String),
     /// The server does not offer the feature, or the version does not have it.
     NotApplicable(String),
     /// The host is known to leave no way to tell.
@@ -40,6 +42,7 @@ impl Outcome {
         match self {
             Self::Passed => Status::Pass,
             Self::Failed(_) => Status::Fail,
+            Self::Flaky(_) => Status::Flaky,
             Self::NotApplicable(_) => Status::NotApplicable,
             Self::Unsupported(_) => Status::Unsupported,
             Self::Unknown(_) => Status::Unknown,
@@ -50,7 +53,8 @@ impl Outcome {
     /// The reason of an outcome that neither passed nor failed.
     pub fn reason(&self) -> Option<&str> {
         match self {
-            Self::NotApplicable(reason)
+            Self::Flaky(reason)
+            | Self::NotApplicable(reason)
             | Self::Unsupported(reason)
             | Self::Unknown(reason)
             | Self::CouldNotRun(reason) => Some(reason),
@@ -60,7 +64,8 @@ impl Outcome {
 
     fn weight(&self) -> u8 {
         match self {
-            Self::Failed(_) => 5,
+            Self::Failed(_) => 6,
+            Self::Flaky(_) => 5,
             Self::CouldNotRun(_) => 4,
             Self::Unknown(_) => 3,
             Self::Passed => 2,
@@ -81,6 +86,25 @@ impl Outcome {
             (_, other) => other,
         }
     }
+}
+
+/// How often a failure is asked about before it is called one, and how often where the answers differ.
+pub(crate) const TRIES: (usize, usize) = (2, 3);
+
+/// The outcome of the same question asked several times: what depends on time can differ from one time to the next.
+pub(crate) fn over_tries(tries: Vec<Outcome>) -> Outcome {
+    let failed = |outcome: &Outcome| matches!(outcome, Outcome::Failed(_) | Outcome::CouldNotRun(_));
+    let (count, failures) = (tries.len(), tries.iter().filter(|outcome| failed(outcome)).count());
+    if failures == 0 || failures == count {
+        let never = || Outcome::CouldNotRun("it was not asked".to_owned());
+        return tries.into_iter().next().unwrap_or_else(never);
+    }
+    let why = tries.iter().find_map(|outcome| match outcome {
+        Outcome::Failed(evidence) => evidence.first().map(|evidence| evidence.message.clone()),
+        Outcome::CouldNotRun(reason) => Some(reason.clone()),
+        _ => None,
+    });
+    Outcome::Flaky(format!("{failures} of {count} times: {}", why.unwrap_or_default()))
 }
 
 /// The verdict on one row in one column.
@@ -109,6 +133,16 @@ impl Judged {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn answers_that_differ_are_told_with_their_numbers() {
+        let failed = || Outcome::Failed(Vec::new());
+        assert_eq!(over_tries(vec![failed(), failed()]), failed());
+        assert_eq!(over_tries(vec![Outcome::Passed]), Outcome::Passed);
+        let silent = Outcome::CouldNotRun("the handshake failed".to_owned());
+        let flaky = over_tries(vec![silent, Outcome::Passed, Outcome::Passed]);
+        assert_eq!(flaky, Outcome::Flaky("1 of 3 times: the handshake failed".to_owned()));
+    }
 
     #[test]
     fn a_failure_outweighs_all_and_a_pass_outweighs_not_applicable() {

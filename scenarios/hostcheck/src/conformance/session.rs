@@ -17,9 +17,9 @@ pub(crate) const SILENCE_AFTER: Duration = Duration::from_secs(3);
 /// Time for which unwanted messages are awaited.
 pub(crate) const GRACE: Duration = Duration::from_millis(250);
 
-const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
-const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
-const META_CLIENT: &str = "io.modelcontextprotocol/clientInfo";
+pub(crate) const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+pub(crate) const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+pub(crate) const META_CLIENT: &str = "io.modelcontextprotocol/clientInfo";
 
 /// How a request was answered.
 #[derive(Debug, Clone, PartialEq)]

@@ -25,6 +25,10 @@ probes! {
     "opening: initialize after a request" ["opening.initialize-late"] Modern Pipes |lab| initialize_late(lab);
 }
 
+/// Why a server that answers the probe needs no fallback.
+const ANSWERS_DISCOVER: &str =
+    "the server answers `server/discover` with a result, so hosts go on without `initialize`";
+
 /// Sends `initialize` after other messages, and checks whether the session then works.
 async fn then_initialize(lab: &mut Lab, session: &mut Session, check: &'static str) {
     let reply = session.ask_within("initialize", initialize_params(lab.version.as_str()), START_WITHIN).await;
@@ -33,9 +37,14 @@ async fn then_initialize(lab: &mut Lab, session: &mut Session, check: &'static s
         lab.fail(check, "`initialize` has no result after this opening", "a result", &said);
         return;
     }
+    initialized(lab, session, check, &said).await;
+}
+
+/// Ends the handshake, and checks whether the session then works.
+async fn initialized(lab: &mut Lab, session: &mut Session, check: &'static str, said: &str) {
     session.notify("notifications/initialized", None);
     let alive = session.is_alive().await;
-    lab.expect(check, alive, "the session does not answer after this opening", "an answer to ping", &said);
+    lab.expect(check, alive, "the session does not answer after this opening", "an answer to ping", said);
 }
 
 async fn ping_first(lab: &mut Lab) -> Result<(), Trouble> {
@@ -58,7 +67,6 @@ async fn discover_first(lab: &mut Lab, with_meta: bool, check: &'static str) -> 
     }
     let from = session.wire.received.len();
     session.wire.send(&request);
-    // Any answer is fine, and so is none: hosts then go on with `initialize`.
     let reply = session.answer_to(&id, from, SILENCE_AFTER).await;
     if reply == Reply::Gone {
         lab.fail(
@@ -69,7 +77,21 @@ async fn discover_first(lab: &mut Lab, with_meta: bool, check: &'static str) -> 
         );
         return Ok(());
     }
-    then_initialize(lab, &mut session, check).await;
+    if reply.result().is_none() {
+        then_initialize(lab, &mut session, check).await;
+        return Ok(());
+    }
+    // A host that has a result goes on in that era and never falls back, so the server may refuse `initialize` now.
+    let opened =
+        session.ask_within("initialize", initialize_params(lab.version.as_str()), START_WITHIN).await;
+    match &opened {
+        Reply::Result(_) => initialized(lab, &mut session, check, &opened.say()).await,
+        Reply::Error(_) => lab.skip(check, ANSWERS_DISCOVER),
+        other => {
+            let message = "after an answered `server/discover` the server is silent to `initialize`";
+            lab.fail(check, message, "a result, or an error", &other.say());
+        }
+    }
     Ok(())
 }
 
@@ -145,7 +167,7 @@ async fn both_eras(lab: &mut Lab) -> Result<(), Trouble> {
 }
 
 /// A request of the newer era that this server should be able to answer.
-fn first_request(lab: &Lab) -> &'static str {
+pub(super) fn first_request(lab: &Lab) -> &'static str {
     let declared = |name: &str| {
         lab.found.speaks(lab.version).is_some_and(|speaks| speaks.capabilities.get(name).is_some())
     };
@@ -190,9 +212,9 @@ async fn initialize_late(lab: &mut Lab) -> Result<(), Trouble> {
     let asked = legacy.map_or("2025-11-25", |(version, _)| version.as_str());
     let answer = session.ask_bare("initialize", initialize_params(asked), ANSWER_WITHIN).await;
     if legacy.is_some() {
-        let message =
-            "the server speaks both eras, and `initialize` has no result after a request of the newer one";
-        lab.expect(check, answer.result().is_some(), message, "a result", &answer.say());
+        // A connection that has begun in the newer era may stay in it. A host that waits must hear so.
+        let message = "`initialize` after a request of the newer era is not answered";
+        lab.expect(check, answer.is_answer(), message, "a result, or an error", &answer.say());
     } else {
         // An older host can show its user only this error.
         let text = match &answer {

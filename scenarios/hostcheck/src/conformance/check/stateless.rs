@@ -3,16 +3,20 @@
 
 use serde_json::{Value, json};
 
+use super::openings::first_request;
 use super::probe::probes;
 use crate::conformance::lab::{Lab, Trouble};
-use crate::conformance::session::{ANSWER_WITHIN, START_WITHIN, client_info, modern_meta};
+use crate::conformance::session::{
+    ANSWER_WITHIN, META_CAPABILITIES, META_CLIENT, META_VERSION, START_WITHIN, client_info, modern_meta,
+};
 
 probes! {
     "discover" ["discover.complete", "discover.server-info", "results.typed"] Modern Nothing |lab| discover(lab);
     "an unknown version" ["version.refused", "version.supported-named", "version.retry"]
         Modern Nothing |lab| unknown_version(lab);
-    "incomplete _meta" ["meta.missing", "meta.no-memory", "meta.no-client-info"]
-        Modern Nothing |lab| incomplete(lab);
+    "incomplete _meta" ["meta.missing"] Modern Nothing |lab| incomplete(lab);
+    "no _meta" ["meta.no-memory"] Modern Nothing |lab| without_meta(lab);
+    "no clientInfo" ["meta.no-client-info"] Modern Nothing |lab| no_client_info(lab);
 }
 
 async fn discover(lab: &mut Lab) -> Result<(), Trouble> {
@@ -74,26 +78,48 @@ async fn unknown_version(lab: &mut Lab) -> Result<(), Trouble> {
 }
 
 async fn incomplete(lab: &mut Lab) -> Result<(), Trouble> {
-    let mut session = lab.rough()?;
-    session.open().await;
     let version = lab.version.as_str();
-    let no_capabilities = json!({"io.modelcontextprotocol/protocolVersion": version, "io.modelcontextprotocol/clientInfo": client_info()});
-    let no_version = json!({"io.modelcontextprotocol/clientCapabilities": {}, "io.modelcontextprotocol/clientInfo": client_info()});
+    let no_capabilities = json!({META_VERSION: version, META_CLIENT: client_info()});
+    let no_version = json!({META_CAPABILITIES: {}, META_CLIENT: client_info()});
     for (meta, missing) in [(no_capabilities, "clientCapabilities"), (no_version, "protocolVersion")] {
-        let reply = session.ask_bare("server/discover", json!({"_meta": meta}), ANSWER_WITHIN).await;
+        // Each on a connection of its own: a server of both eras may take a request without a version as the beginning
+        // of the older one.
+        // Over HTTP each request stands alone, and the connection knows from the one before which headers to send.
+        let mut session = if lab.target.has_address() { lab.open_rough().await? } else { lab.rough()? };
+        let reply = session.ask_bare("server/discover", json!({"_meta": meta}), START_WITHIN).await;
         let message = format!("a request without {missing} in its _meta is not refused as invalid");
-        lab.expect("meta.missing", reply.code() == Some(-32602), &message, "error -32602", &reply.say());
+        // Without a version it may be a request of the older era, and a server of both refuses it by that era's rules.
+        let may_be_older = missing == "protocolVersion" && lab.found.is_of_both_eras();
+        let refused = reply.code() == Some(-32602) || (may_be_older && reply.code().is_some());
+        lab.expect("meta.missing", refused, &message, "error -32602", &reply.say());
     }
-    // The request before was complete. This one has no `_meta`, and there is no session from which the server
-    // could take it.
-    let method = if session.declares("tools") { "tools/list" } else { "server/discover" };
+    let method = first_request(lab);
+    let reply = lab.open_rough().await?.ask_bare(method, json!({}), ANSWER_WITHIN).await;
+    let message = format!("`{method}` without _meta is not answered");
+    lab.expect("meta.missing", reply.is_answer(), &message, "an error", &reply.say());
+    Ok(())
+}
+
+/// Asks without `_meta` on a connection that has seen a complete request, and on one that has not.
+async fn without_meta(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.open_rough().await?;
+    let method = first_request(lab);
     let reply = session.ask_bare(method, json!({}), ANSWER_WITHIN).await;
-    let message = format!("`{method}` without _meta is served from what an earlier request said");
-    let missing = format!("`{method}` without _meta is not answered");
-    lab.expect("meta.missing", reply.is_answer(), &missing, "an error", &reply.say());
-    lab.expect("meta.no-memory", reply.result().is_none(), &message, "an error", &reply.say());
-    let meta = json!({"io.modelcontextprotocol/protocolVersion": version, "io.modelcontextprotocol/clientCapabilities": {}});
-    let reply = session.ask_bare("server/discover", json!({"_meta": meta}), ANSWER_WITHIN).await;
+    if reply.result().is_some() {
+        // What is served to everybody is no memory of an earlier request.
+        let alone = lab.rough()?.ask_bare(method, json!({}), START_WITHIN).await;
+        let message = format!("`{method}` without _meta is served from what an earlier request said");
+        lab.expect("meta.no-memory", alone.result().is_some(), &message, "an error", &reply.say());
+    } else {
+        lab.pass("meta.no-memory");
+    }
+    Ok(())
+}
+
+async fn no_client_info(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.rough()?;
+    let meta = json!({META_VERSION: lab.version.as_str(), META_CAPABILITIES: {}});
+    let reply = session.ask_bare("server/discover", json!({"_meta": meta}), START_WITHIN).await;
     let message = "a request without clientInfo, which is optional, is refused";
     lab.expect("meta.no-client-info", reply.result().is_some(), message, "a result", &reply.say());
     Ok(())
