@@ -22,8 +22,24 @@ fn judged(folder: &Path, more: &[&str]) -> (i32, String) {
     let words =
         ["run", "--server", &server, "--out", &out, "--host", "codex", "lifecycle.ping", "hosts.opens"];
     let (code, stdout, stderr) = run(&[&words[..], more].concat());
-    assert!(stdout.contains("lifecycle.ping") && stdout.contains("hosts.opens"), "{stdout}{stderr}");
+    assert!(stdout.contains("in hosts") && stdout.contains("codex@"), "{stdout}{stderr}");
     (code, out)
+}
+
+#[test]
+fn the_screen_has_causes_and_verbose_prints_every_row() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("log.jsonl");
+    let server = format!("'{}' probe --log '{}'", env!("CARGO_BIN_EXE_hostcheck"), log.display());
+    let out = folder.path().join("out").display().to_string();
+    let words = ["run", "--server", &server, "--out", &out, "--host", "gemini-cli", "hosts.tools"];
+    let (code, screen, _) = run(&words);
+    assert!(screen.lines().count() <= 25 && screen.starts_with("hostcheck-probe"), "{screen}");
+    // The tracer has tools with schemas that this host is known to leave out.
+    assert!(screen.contains("✗ must") && screen.contains("(hosts.tools)"), "{screen}");
+    let (again, verbose, _) = run(&[&words[..], &["--verbose"]].concat());
+    assert!(verbose.contains("hosts.tools") && verbose.contains("expected"), "{verbose}");
+    assert_eq!((code, again), (1, 1));
 }
 
 #[test]

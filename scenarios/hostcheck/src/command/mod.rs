@@ -18,6 +18,7 @@ mod replay;
 mod report;
 mod run;
 mod schema;
+mod screen;
 pub mod select;
 pub mod server;
 mod validate;

@@ -11,7 +11,7 @@ use schemas::Version;
 use serde_json::{Value, json};
 
 use super::progress::Progress;
-use super::{folder, output, select};
+use super::{folder, output, screen, select};
 use crate::conformance::{self, About, Asked, Judged, Level, Placed, Plan, Target, VERSIONS, Wishes};
 use crate::exit::{EXIT_FAILED, EXIT_INCOMPLETE, EXIT_PASSED, Outcome};
 use crate::hint;
@@ -69,6 +69,12 @@ pub struct Flags {
     /// Print one JSON object for each row and column.
     #[arg(long, requires = SUBJECT)]
     json: bool,
+    /// Fail also for what a server should do, and for what held only some of the times.
+    #[arg(long, requires = SUBJECT)]
+    strict: bool,
+    /// Print every row and column, and every failure with what was expected and observed.
+    #[arg(long, requires = SUBJECT, conflicts_with = "json")]
+    verbose: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -78,6 +84,11 @@ enum LevelArg {
 }
 
 impl Flags {
+    /// Whether versions were named that the server has to speak.
+    fn demands(&self) -> bool {
+        !self.protocol.is_empty()
+    }
+
     /// Whether a server is named.
     pub fn is_given(&self) -> bool {
         self.server.is_some() || self.url.is_some()
@@ -127,6 +138,8 @@ pub fn main(
     // A table without a verdict would only hide the reason.
     let unheard = found.about.unreachable.is_some() && !failed(&found.protocol) && !failed(&found.hosts);
     let [by_protocol, by_hosts] = folder::PARTS;
+    let told = screen::screen(&found, &plan.rows);
+    let is_failed = screen::is_failed(&found, &plan.rows, args.strict);
     let suites = [
         (by_protocol, conformance::version_columns(&found.about, &plan.versions), found.protocol),
         (by_hosts, conformance::host_columns(&plan.hosts), found.hosts),
@@ -145,9 +158,9 @@ pub fn main(
             &plan.rows,
             &columns,
             judged,
-            (&folder, against, args.json || unheard),
+            (&folder, against, unheard || !args.verbose),
         )?);
-        if !args.json {
+        if args.verbose {
             out(&format!("reports: {}{}", folder.display(), if unheard { "" } else { "\n" }));
         }
     }
@@ -167,11 +180,23 @@ pub fn main(
                  does. What it needs may be missing, like an argument, or a variable (--env)"
             });
         }
-        if excluded > 0 {
+        if !args.verbose && !unheard {
+            out(&told);
+            out(&format!("reports: {}", folder.display()));
+        }
+        if excluded > 0 && args.verbose {
             out(&format!("{excluded} rows are not checked, each with its reason: hostcheck list --protocol"));
         }
     }
-    Ok([EXIT_FAILED, EXIT_INCOMPLETE].into_iter().find(|code| codes.contains(code)).unwrap_or(EXIT_PASSED))
+    let judged_by_baseline = against.baseline.is_some();
+    Ok(match codes.iter().find(|code| **code == EXIT_FAILED) {
+        Some(code) if judged_by_baseline => *code,
+        _ if is_failed && !judged_by_baseline => EXIT_FAILED,
+        _ if codes.contains(&EXIT_INCOMPLETE) && (unheard || args.strict || args.demands()) => {
+            EXIT_INCOMPLETE
+        }
+        _ => EXIT_PASSED,
+    })
 }
 
 /// Whether a server listens at an address. It is asked once, because each row would wait for its own timeout.

@@ -60,6 +60,11 @@ impl Discovered {
         })
     }
 
+    /// How long the slowest of its starts took.
+    pub(crate) fn started_within(&self) -> Duration {
+        Duration::from_millis(self.opened_ms.unwrap_or_default())
+    }
+
     /// Time limit of a first answer.
     pub(crate) fn opens_within(&self) -> Duration {
         if self.is_mute { ANSWER_WITHIN } else { START_WITHIN }

@@ -107,7 +107,11 @@ pub(crate) async fn judge(
                 let none = || Outcome::CouldNotRun("the row has no check".to_owned());
                 outcomes.reduce(Outcome::and).unwrap_or_else(none)
             };
-            let outcomes: Vec<Outcome> = tries.iter().map(of_try).collect();
+            let mut outcomes: Vec<Outcome> = tries.iter().map(of_try).collect();
+            // A conversation that never began says nothing about what comes after its beginning.
+            if outcomes.iter().any(|one| !matches!(one, Outcome::CouldNotRun(_))) {
+                outcomes.retain(|one| !matches!(one, Outcome::CouldNotRun(_)));
+            }
             let bad = outcomes.iter().position(|one| matches!(one, Outcome::Failed(_)));
             let outcome = over_tries(outcomes);
             let transcript = bad.map(|place| tries[place].record.transcript.clone());

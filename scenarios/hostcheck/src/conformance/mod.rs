@@ -9,6 +9,7 @@
 //! Every row ends as passed, failed, not applicable or could not run, with its reason; no row is left out.
 
 mod arguments;
+mod causes;
 mod check;
 mod discover;
 mod duties;
@@ -35,6 +36,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use schemas::Version;
 
+pub use causes::{Cause, Weight, causes};
 pub use discover::VERSIONS;
 pub use duties::{Duty, Kept, duty};
 pub use findings::{About, Findings};

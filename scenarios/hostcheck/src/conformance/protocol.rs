@@ -21,7 +21,7 @@ use super::wire::Record;
 const BROKEN_SHOWN: usize = 3;
 
 /// Separates the fault from the question during which it was seen.
-const WHILE: &str = " (while asking about ";
+pub(super) const WHILE: &str = " (while asking about ";
 
 /// Rules of the wire that can be judged only after certain messages: the rule, and how the names of these
 /// messages begin.

@@ -1,0 +1,112 @@
+//! What a person reads after a server was judged: what it is, in which hosts it works, and one entry for each cause of a
+//! failure. It never says more than a screen holds; the reports have everything.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::conformance::{Cause, Findings, Judged, Outcome, Placed, Weight, causes};
+use crate::print::shown;
+
+/// Most causes that are told.
+const CAUSES_MAX: usize = 6;
+/// Longest line of a cause, in characters; the reports have the rest.
+const LINE_CHARS_MAX: usize = 160;
+
+/// The screen, in at most twenty-five lines.
+pub(super) fn screen(findings: &Findings, rows: &[Placed]) -> String {
+    let causes = causes(findings, rows);
+    let mut text = head(findings);
+    for (name, judged) in [("protocol", &findings.protocol), ("in hosts", &findings.hosts)] {
+        if !judged.is_empty() {
+            let _ = writeln!(text, "{name:<10} {}", counts(judged));
+        }
+    }
+    if !findings.hosts.is_empty() {
+        let _ = writeln!(text, "{:<10} {}", "works in", works_in(&findings.hosts));
+    }
+    for cause in causes.iter().take(CAUSES_MAX) {
+        text.push_str(&entry(cause));
+    }
+    if causes.len() > CAUSES_MAX {
+        let _ = writeln!(text, "\n… and {} more; --verbose prints them all", causes.len() - CAUSES_MAX);
+    }
+    text
+}
+
+/// Whether the server failed: a requirement that it must keep, or with `strict` any that failed or was flaky.
+pub(super) fn is_failed(findings: &Findings, rows: &[Placed], strict: bool) -> bool {
+    causes(findings, rows).iter().any(|cause| strict || cause.weight == Weight::Must)
+}
+
+fn head(findings: &Findings) -> String {
+    let about = &findings.about;
+    let name = about.name.as_deref().map_or_else(|| "a server without a name".to_owned(), shown);
+    let version = about.version.as_deref().map(|version| format!(" {}", shown(version))).unwrap_or_default();
+    let spoken = about.versions.iter().filter(|(_, speaks)| speaks.is_ok());
+    let spoken: Vec<&str> = spoken.map(|(version, _)| version.as_str()).collect();
+    let spoken = if spoken.is_empty() { "no version asked for".to_owned() } else { spoken.join(", ") };
+    format!("{name}{version} speaks {spoken}\n")
+}
+
+/// `120 hold, 2 fail, 3 could not be asked`.
+fn counts(judged: &[Judged]) -> String {
+    let of = |wanted: fn(&Outcome) -> bool| judged.iter().filter(|one| wanted(&one.outcome)).count();
+    let parts = [
+        (of(|one| matches!(one, Outcome::Passed)), "hold"),
+        (of(|one| matches!(one, Outcome::Failed(_))), "fail"),
+        (of(|one| matches!(one, Outcome::Flaky(_))), "are flaky"),
+        (of(|one| matches!(one, Outcome::Unknown(_))), "are not known of the host"),
+        (of(|one| matches!(one, Outcome::CouldNotRun(_))), "could not be asked"),
+    ];
+    let told = parts.iter().filter(|(count, _)| *count > 0);
+    let told: Vec<String> = told.map(|(count, what)| format!("{count} {what}")).collect();
+    format!(
+        "{} of {} rows apply: {}",
+        of(|one| !matches!(one, Outcome::NotApplicable(_))),
+        judged.len(),
+        told.join(", ")
+    )
+}
+
+/// The hosts without a failure, and the others.
+fn works_in(judged: &[Judged]) -> String {
+    let mut hosts: BTreeMap<&str, bool> = BTreeMap::new();
+    for one in judged {
+        *hosts.entry(&one.column).or_insert(true) &=
+            !matches!(one.outcome, Outcome::Failed(_) | Outcome::Flaky(_));
+    }
+    let named = |works: bool| {
+        let names = hosts.iter().filter(|(_, whole)| **whole == works).map(|(name, _)| *name);
+        names.collect::<Vec<_>>().join(", ")
+    };
+    let whole = hosts.values().filter(|whole| **whole).count();
+    let others =
+        if whole == hosts.len() { String::new() } else { format!("; see below for {}", named(false)) };
+    format!("{whole} of {} hosts{}{}{others}", hosts.len(), if whole > 0 { ": " } else { "" }, named(true))
+}
+
+/// Three lines: what is wrong, what would be right, and where the requirement stands.
+fn entry(cause: &Cause) -> String {
+    let mark = match cause.weight {
+        Weight::Must => "✗ must",
+        Weight::Flaky => "~ flaky",
+        Weight::Should => "! should",
+    };
+    let join =
+        |names: &std::collections::BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
+    let mut text = format!("\n{mark:<9} {}\n", short(&cause.message));
+    let expected = cause.expected.as_deref().filter(|expected| !expected.is_empty());
+    let right = expected.map(|expected| format!("; right is: {expected}")).unwrap_or_default();
+    let _ = writeln!(text, "{:9} in {}{}", "", join(&cause.columns), short(&right));
+    let _ = writeln!(text, "{:9} {} ({})", "", short(&cause.source), short(&join(&cause.rows)));
+    text
+}
+
+/// One line of bounded length, safe for a terminal.
+fn short(text: &str) -> String {
+    let line = shown(text.lines().next().unwrap_or_default());
+    match line.char_indices().nth(LINE_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}

@@ -1,0 +1,134 @@
+//! Failures grouped by their cause: one fault of a server shows in many rows and columns, and a reader wants to mend it
+//! once. It never drops a failure, and judges nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::findings::Findings;
+use super::outcome::{Judged, Outcome};
+use super::row::{HOSTS, Level, Placed};
+
+/// The address of the specification.
+const SPECIFICATION: &str = "https://modelcontextprotocol.io/specification";
+
+/// How sure a cause is, and how much it binds; the order in which causes are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Weight {
+    /// A requirement that a server must keep failed each time.
+    Must,
+    /// It held some times and failed others.
+    Flaky,
+    /// There may be a good reason not to keep it.
+    Should,
+}
+
+/// One fault, with all places where it shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cause {
+    /// How much it binds.
+    pub weight: Weight,
+    /// What is wrong, in a sentence.
+    pub message: String,
+    /// What would be right, where the check says it.
+    pub expected: Option<String>,
+    /// The rows that it fails.
+    pub rows: BTreeSet<String>,
+    /// The versions and hosts in which it shows.
+    pub columns: BTreeSet<String>,
+    /// Where the requirement stands: an address of the specification, or the practice of hosts.
+    pub source: String,
+}
+
+/// The causes of all failures, the most binding first, and among those the ones that show in most places.
+pub fn causes(findings: &Findings, rows: &[Placed]) -> Vec<Cause> {
+    let mut causes: BTreeMap<String, Cause> = BTreeMap::new();
+    for judged in findings.protocol.iter().chain(&findings.hosts) {
+        let Some(placed) = rows.iter().find(|placed| placed.row.id == judged.row) else { continue };
+        let Some((message, expected)) = fault(judged) else { continue };
+        let weight = match (&judged.outcome, placed.row.level) {
+            (Outcome::Flaky(_), _) => Weight::Flaky,
+            (_, Level::Must) => Weight::Must,
+            (_, Level::Should) => Weight::Should,
+        };
+        let cause = causes.entry(message.clone()).or_insert_with(|| Cause {
+            weight,
+            message,
+            expected,
+            rows: BTreeSet::new(),
+            columns: BTreeSet::new(),
+            source: source(placed, &judged.column),
+        });
+        if weight <= cause.weight {
+            (cause.weight, cause.source) = (weight, source(placed, &judged.column));
+        }
+        cause.rows.insert(judged.row.clone());
+        cause.columns.insert(judged.column.clone());
+    }
+    let mut causes: Vec<Cause> = causes.into_values().collect();
+    causes.sort_by_key(|cause| (cause.weight, usize::MAX - cause.columns.len() - cause.rows.len()));
+    causes
+}
+
+/// The message without the conversation in which the fault was seen, so that equal faults have equal messages.
+fn fault(judged: &Judged) -> Option<(String, Option<String>)> {
+    let (message, expected) = match &judged.outcome {
+        Outcome::Failed(evidence) => {
+            let first = evidence.first()?;
+            (&first.message, first.expected.clone())
+        }
+        Outcome::Flaky(reason) => (reason, None),
+        _ => return None,
+    };
+    let message = message.split(super::protocol::WHILE).next().unwrap_or(message);
+    Some((message.to_owned(), expected))
+}
+
+/// Where a reader finds the requirement.
+fn source(placed: &Placed, column: &str) -> String {
+    let place = placed.row.r#in.get(column).or_else(|| placed.row.r#in.get(HOSTS));
+    match place.map(|place| place.strip_prefix("practice: ").ok_or(place)) {
+        Some(Ok(practice)) => practice.to_owned(),
+        Some(Err(section)) => format!("{SPECIFICATION}/{column}/{section}"),
+        None => placed.row.source(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::outcome::Evidence;
+    use super::*;
+
+    fn failed(row: &str, column: &str, message: &str) -> Judged {
+        let expected = Some("an answer".to_owned());
+        let evidence = Evidence { message: message.to_owned(), expected, observed: None, at_ms: 0 };
+        Judged::bare(row, column, Outcome::Failed(vec![evidence]))
+    }
+
+    #[test]
+    fn one_fault_in_many_places_is_one_cause_with_the_heaviest_weight() {
+        let seen = "the server does not answer (while asking about pings)";
+        let protocol = vec![
+            failed("lifecycle.latest-version", "2025-11-25", "the server does not answer"),
+            failed("lifecycle.ping", "2025-11-25", seen),
+            failed("lifecycle.ping", "2025-06-18", "the server does not answer"),
+            failed("lifecycle.latest-version", "2025-11-25", "another fault"),
+            Judged::bare("lifecycle.ping", "2026-07-28", Outcome::Flaky("1 of 3 times: late".to_owned())),
+            Judged::bare("lifecycle.operation", "2025-11-25", Outcome::Passed),
+        ];
+        let findings = Findings { about: super::super::About::default(), protocol, hosts: Vec::new() };
+        let rows = super::super::rows().unwrap();
+        let causes = causes(&findings, &rows);
+        let told: Vec<_> =
+            causes.iter().map(|one| (one.weight, one.message.as_str(), one.rows.len())).collect();
+        assert_eq!(
+            told,
+            [
+                (Weight::Must, "the server does not answer", 2),
+                (Weight::Flaky, "1 of 3 times: late", 1),
+                (Weight::Should, "another fault", 1)
+            ]
+        );
+        assert_eq!(causes[0].columns.len(), 2);
+        let address = "https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping";
+        assert!(causes[0].source.starts_with(address), "{}", causes[0].source);
+    }
+}
