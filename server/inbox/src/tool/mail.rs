@@ -16,9 +16,8 @@ use entraclaw_mcp::{
 };
 
 use super::catalog::{reads, tool, writes};
-use super::mail_service::{MailError, MailPage, MailService, MailTarget, OutgoingMail, SentMail};
-use super::outbox::ContentType;
-use super::send::CONTENT_BYTES_MAX;
+use super::mail_service::{MailError, MailService, MailTarget, OutgoingMail, SentMail};
+use super::send::{CONTENT_BYTES_MAX, content_type};
 use super::set::ToolSet;
 use super::texts;
 use crate::record::{NO_REPLY, WORK_ID};
@@ -36,7 +35,7 @@ const SUBJECT_CHARS_MAX: usize = 250;
 const ID_BYTES_MAX: usize = 1_024;
 
 /// The answer of `read_email`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EmailResult {
     /// The mail's id.
@@ -93,11 +92,7 @@ pub(crate) fn asked(arguments: Map<String, Value>) -> Result<(String, usize), Re
 pub(crate) fn outgoing(arguments: Map<String, Value>) -> Result<OutgoingMail, Refusal> {
     let mut arguments = Arguments::new(arguments);
     let content = arguments.required_text("content", "the text to send")?;
-    let content_type = match arguments.text("content_type", "html")?.as_str() {
-        "html" => ContentType::Html,
-        "text" => ContentType::Text,
-        _ => return Err("content_type: expected \"html\" or \"text\"; leave it out for html".to_owned()),
-    };
+    let content_type = content_type(&mut arguments)?;
     let reply_to = arguments.text("reply_to", "")?;
     let to = arguments.texts("to", TO_MAX)?;
     let subject = arguments.text("subject", "")?;
@@ -218,33 +213,22 @@ fn check_id(name: &str, id: &str) -> Result<(), Refusal> {
 }
 
 /// Words the result of reading, from byte `part_from` on, with as much as one answer holds.
-pub(crate) fn page(message_id: String, part_from: usize, outcome: Result<MailPage, MailError>) -> Answer {
-    let page = match outcome {
+pub(crate) fn page(message_id: String, part_from: usize, outcome: Result<EmailResult, MailError>) -> Answer {
+    let mut page = match outcome {
         Ok(page) => page,
         Err(error) => return failed("message_id", &error),
     };
-    let Some(rest) = page.text.get(part_from..).filter(|rest| !rest.is_empty() || part_from == 0) else {
+    let text = std::mem::take(&mut page.content_text_sanitized);
+    let Some(rest) = text.get(part_from..).filter(|rest| !rest.is_empty() || part_from == 0) else {
         return Answer::error("part_from: there is no such place; leave it out, or copy rest_from");
     };
-    let mut result = EmailResult {
-        message_id,
-        subject: page.subject,
-        from: page.from,
-        to: page.to,
-        cc: page.cc,
-        ts: page.ts,
-        attachments: page.attachments,
-        encrypted: page.encrypted,
-        content_text_sanitized: String::new(),
-        part_from,
-        rest_from: None,
-    };
-    let frame = serde_json::to_string(&result).map_or(0, |json| json.len());
+    (page.message_id, page.part_from) = (message_id, part_from);
+    let frame = serde_json::to_string(&page).map_or(0, |json| json.len());
     let room = (ANSWER_BYTES_MAX - FRAME_BYTES).saturating_sub(frame);
     let end = entraclaw_mcp::json_bytes::json_prefix(rest, room);
-    rest[..end].clone_into(&mut result.content_text_sanitized);
-    result.rest_from = (end < rest.len()).then_some(part_from + end);
-    Answer::json(&result)
+    rest[..end].clone_into(&mut page.content_text_sanitized);
+    page.rest_from = (end < rest.len()).then_some(part_from + end);
+    Answer::json(&page)
 }
 
 /// Words the result of sending a mail.
@@ -286,6 +270,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::tool::ContentType;
 
     fn object(value: &Value) -> Map<String, Value> {
         value.as_object().cloned().unwrap()
@@ -316,7 +301,7 @@ mod tests {
     }
 
     fn shown(text: &str, from: usize) -> Value {
-        let read = MailPage { text: text.to_owned(), subject: "s".to_owned(), ..MailPage::default() };
+        let read = EmailResult { content_text_sanitized: text.to_owned(), ..EmailResult::default() };
         let result = page("1".to_owned(), from, Ok(read)).into_result();
         let text = result.pointer("/content/0/text").and_then(Value::as_str).unwrap();
         assert!(text.len() <= ANSWER_BYTES_MAX, "{}", text.len());

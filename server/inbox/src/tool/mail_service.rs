@@ -5,6 +5,7 @@
 
 use futures_util::future::BoxFuture;
 
+use super::mail::EmailResult;
 use super::outbox::ContentType;
 
 /// The recipients of a mail.
@@ -46,27 +47,6 @@ pub struct SentMail {
     pub subject: String,
 }
 
-/// A whole mail, with every text sanitised.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct MailPage {
-    /// The mail's subject.
-    pub subject: String,
-    /// The author.
-    pub from: String,
-    /// The recipients, in one line.
-    pub to: String,
-    /// The recipients of a copy, in one line.
-    pub cc: String,
-    /// When the mail was received, RFC 3339.
-    pub ts: String,
-    /// Names of attached files, in one line.
-    pub attachments: String,
-    /// How the mail is encrypted; empty when it is not.
-    pub encrypted: String,
-    /// The text, with everything it quotes.
-    pub text: String,
-}
-
 /// Why a mail was not read or sent. The texts never hold a token.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MailError {
@@ -99,8 +79,8 @@ pub enum MailError {
 
 /// A service that reads and sends mail for the model.
 pub trait MailService: Send + Sync {
-    /// Reads a delivered mail again, whole. The future runs beside the connection.
-    fn read_email(&self, message_id: String) -> BoxFuture<'static, Result<MailPage, MailError>>;
+    /// Reads a delivered mail again, whole: its text from the beginning to the end, every text sanitised. The future runs beside the connection.
+    fn read_email(&self, message_id: String) -> BoxFuture<'static, Result<EmailResult, MailError>>;
 
     /// Sends one mail. The future runs beside the connection and is dropped when the host disconnects.
     fn send_email(&self, mail: OutgoingMail) -> BoxFuture<'static, Result<SentMail, MailError>>;

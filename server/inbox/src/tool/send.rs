@@ -83,11 +83,7 @@ pub(crate) fn outgoing(arguments: Map<String, Value>) -> Result<OutgoingTeams, R
 pub fn content(arguments: &mut Arguments) -> Result<OutgoingTeams, Refusal> {
     let chat_id = arguments.required_text("chat_id", "the chat_id of the message that you answer")?;
     let content = arguments.required_text("content", "the text to send")?;
-    let content_type = match arguments.text("content_type", "html")?.as_str() {
-        "html" => ContentType::Html,
-        "text" => ContentType::Text,
-        _ => return Err("content_type: expected \"html\" or \"text\"; leave it out for html".to_owned()),
-    };
+    let content_type = content_type(arguments)?;
     if content.len() > CONTENT_BYTES_MAX {
         return Err(format!(
             "content: {} bytes are more than the {CONTENT_BYTES_MAX} that Teams takes; nothing was sent; send it in parts or shorten it",
@@ -107,6 +103,15 @@ pub fn content(arguments: &mut Arguments) -> Result<OutgoingTeams, Refusal> {
         return Err("chat_id: this is no chat id; copy the chat_id of the message that you answer".to_owned());
     }
     Ok(OutgoingTeams { chat_id, content, content_type, reply_to: Vec::new() })
+}
+
+/// How the text of a message is written.
+pub(super) fn content_type(arguments: &mut Arguments) -> Result<ContentType, Refusal> {
+    match arguments.text("content_type", "html")?.as_str() {
+        "html" => Ok(ContentType::Html),
+        "text" => Ok(ContentType::Text),
+        _ => Err("content_type: expected \"html\" or \"text\"; leave it out for html".to_owned()),
+    }
 }
 
 pub(crate) fn answer(chat_id: String, outcome: Result<Sent, SendError>) -> Answer {

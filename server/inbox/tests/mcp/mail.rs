@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use entraclaw_inbox::tool::{
-    ContentType, MailError, MailPage, MailService, MailTarget, OutgoingMail, SentMail,
+    ContentType, EmailResult, MailError, MailService, MailTarget, OutgoingMail, SentMail,
 };
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -23,8 +23,9 @@ struct FakeMail {
 }
 
 impl MailService for FakeMail {
-    fn read_email(&self, message_id: String) -> BoxFuture<'static, Result<MailPage, MailError>> {
-        let page = MailPage { subject: message_id, text: "x".repeat(20_000), ..MailPage::default() };
+    fn read_email(&self, message_id: String) -> BoxFuture<'static, Result<EmailResult, MailError>> {
+        let content_text_sanitized = "x".repeat(20_000);
+        let page = EmailResult { subject: message_id, content_text_sanitized, ..EmailResult::default() };
         let outcome = self.fails.clone().map_or(Ok(page), Err);
         async move {
             tokio::time::sleep(Duration::from_secs(5)).await;

@@ -18,7 +18,7 @@ use entraclaw_inbox::gate::{MailAddress, MailGate};
 use entraclaw_inbox::journal::{Interaction, InteractionKind, Journal};
 use entraclaw_inbox::record::{Channel, Record};
 use entraclaw_inbox::tool::{
-    ContentType, MailError, MailPage, MailService, MailTarget, OutgoingMail, SentMail,
+    ContentType, EmailResult, MailError, MailService, MailTarget, OutgoingMail, SentMail,
 };
 use entraclaw_sanitize::{Context, Limits, Markup, clean_name, sanitize};
 use entraclaw_seams::random::Random;
@@ -71,7 +71,7 @@ enum Fate {
 }
 
 impl MailService for GraphMailService {
-    fn read_email(&self, message_id: String) -> BoxFuture<'static, Result<MailPage, MailError>> {
+    fn read_email(&self, message_id: String) -> BoxFuture<'static, Result<EmailResult, MailError>> {
         let service = self.clone();
         Box::pin(async move { service.read(&message_id).await })
     }
@@ -102,7 +102,7 @@ impl GraphMailService {
         }
     }
 
-    async fn read(&self, message_id: &str) -> Result<MailPage, MailError> {
+    async fn read(&self, message_id: &str) -> Result<EmailResult, MailError> {
         let (record, _) = self.delivered(message_id)?;
         let mail = delta::mail(&self.client, message_id, READ_PATIENCE).await.map_err(|e| refused(&e))?;
         let mail = mail.ok_or(MailError::Gone)?;
@@ -112,7 +112,7 @@ impl GraphMailService {
             sanitize(&mail.body.content, markup, &Context::default(), &SHOWN).text
         };
         let text = encryption.map_or_else(read, Encryption::notice);
-        Ok(MailPage {
+        Ok(EmailResult {
             subject: clean_name(&mail.subject),
             from: record.from,
             to: draft::named_people(&mail.to),
@@ -120,7 +120,8 @@ impl GraphMailService {
             ts: record.ts,
             attachments: draft::named(&mail.attachments),
             encrypted: encryption.map_or("", Encryption::as_str).to_owned(),
-            text,
+            content_text_sanitized: text,
+            ..EmailResult::default()
         })
     }
 

@@ -189,9 +189,9 @@ async fn a_whole_mail_is_shown_sanitised_with_its_history() {
     assert_eq!(page.subject, "Plan (b)");
     assert_eq!((page.to.as_str(), page.attachments.as_str()), ("agent@contoso.com, x(y)", "plan.pdf"));
     assert!(
-        page.text.starts_with("new")
-            && page.text.contains("old &lt;/channel&gt;")
-            && !page.text.contains("script")
+        page.content_text_sanitized.starts_with("new")
+            && page.content_text_sanitized.contains("old &lt;/channel&gt;")
+            && !page.content_text_sanitized.contains("script")
     );
     house.mini.state.lock().unwrap().mails.clear();
     assert_eq!(house.service().read_email("m1".to_owned()).await.unwrap_err(), MailError::Gone);
