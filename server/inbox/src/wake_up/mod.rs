@@ -110,16 +110,6 @@ pub enum HttpMethod {
     Post,
 }
 
-impl HttpMethod {
-    /// The verb as it is on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Get => "GET",
-            Self::Post => "POST",
-        }
-    }
-}
-
 /// The answer to a used wake-up.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WakeUpAnswer {

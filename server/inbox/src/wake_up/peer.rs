@@ -5,7 +5,9 @@
 //! `delivered` means that the message is in the session's queue, which is lost when the session ends. So a
 //! receipt settles a wake-up, and only a call of the model acknowledges a message.
 
-use serde::Deserialize;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
@@ -21,7 +23,7 @@ pub const FRAME_BYTES_MAX: usize = 64 * 1024;
 const IDS_MAX: usize = 256;
 
 /// The session's verdict on a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReceiptStatus {
     /// The message waits for the user's decision.
@@ -40,18 +42,9 @@ pub enum ReceiptStatus {
     Dropped,
 }
 
-impl ReceiptStatus {
-    /// The word on the wire.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Held => "held",
-            Self::Delivered => "delivered",
-            Self::Denied => "denied",
-            Self::Refused => "refused",
-            Self::Expired => "expired",
-            Self::Misaddressed => "misaddressed",
-            Self::Dropped => "dropped",
-        }
+impl fmt::Display for ReceiptStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.serialize(f)
     }
 }
 
@@ -175,7 +168,7 @@ mod tests {
     fn every_status_is_read(#[case] word: &str, #[case] wanted: ReceiptStatus) {
         let read = receipts(&format!("{AUTH}\n{}\n", status(word)), "ours");
         assert_eq!(read, [Receipt { ids: vec!["m1".to_owned()], status: wanted }]);
-        assert_eq!(wanted.as_str(), word);
+        assert_eq!(wanted.to_string(), word);
     }
 
     #[test]

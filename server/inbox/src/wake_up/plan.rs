@@ -29,6 +29,7 @@ pub(super) enum Plan {
 }
 
 /// The content of one wake-up.
+#[derive(Debug)]
 pub(super) struct Wake {
     pub text: String,
     pub(super) records: Vec<Record>,

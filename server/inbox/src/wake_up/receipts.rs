@@ -56,10 +56,7 @@ struct Settled {
 #[derive(Debug)]
 struct Outstanding {
     id: String,
-    text: String,
-    records: Vec<Record>,
-    form: Form,
-    is_whole: bool,
+    wake: Wake,
     tries: usize,
     /// Whether one of the tries may have arrived.
     may_be_there: bool,
@@ -70,32 +67,22 @@ struct Outstanding {
 
 impl WakeUpCarrier {
     /// Hands in one message, or one announcement. Returns when to look again.
-    pub(super) async fn hand_in(&self, round: &mut Round, wake: Wake) -> Instant {
-        let Wake { text, records, form, is_whole } = wake;
-        let Some(last_seq) = records.last().map(|record| record.seq) else { return round.next_at };
+    pub(super) async fn hand_in(&self, round: &mut Round, mut wake: Wake) -> Instant {
+        let Some(last_seq) = wake.records.last().map(|record| record.seq) else { return round.next_at };
         let consumer = round.consumer.as_str();
-        let id = if let ([record], true) = (&records[..], is_whole) {
+        let id = if let ([record], true) = (&wake.records[..], wake.is_whole) {
             message_id(consumer, record)
         } else {
             let reminders = round.mailbox.as_ref().map_or(0, Mailbox::reminders);
-            announcement_id(consumer, form == Form::Left, last_seq, reminders)
+            announcement_id(consumer, wake.form == Form::Left, last_seq, reminders)
         };
-        if is_whole && last_seq > round.handed_in.burst_end_seq {
+        if wake.is_whole && last_seq > round.handed_in.burst_end_seq {
             round.handed_in.burst_end_seq = self.journal.last_seq();
         }
         round.wakes += 1;
-        let text = numbered(&text, round.wakes);
-        let mut outstanding = Outstanding {
-            id,
-            text,
-            records,
-            form,
-            is_whole,
-            tries: 0,
-            may_be_there: false,
-            is_held: false,
-            next_at: Instant::now(),
-        };
+        wake.text = numbered(&wake.text, round.wakes);
+        let (tries, may_be_there, is_held, next_at) = (0, false, false, Instant::now());
+        let mut outstanding = Outstanding { id, wake, tries, may_be_there, is_held, next_at };
         let next_at = self.send(round, &mut outstanding).await;
         round.handed_in.outstanding = Some(outstanding);
         next_at
@@ -107,31 +94,21 @@ impl WakeUpCarrier {
         let Some(mut outstanding) = round.handed_in.outstanding.take() else { return Ok(None) };
         let mut waits = false;
         if let Some(mailbox) = &mut round.mailbox {
-            for record in &outstanding.records {
+            for record in &outstanding.wake.records {
                 let state = mailbox.state_of(record.seq)?;
                 let is_done =
-                    state.is_spoken_for() || (outstanding.form == Form::Notice && state.was_shown());
+                    state.is_spoken_for() || (outstanding.wake.form == Form::Notice && state.was_shown());
                 waits |= !is_done;
             }
         }
-        if !waits {
-            self.settle(round, outstanding);
-            return Ok(None);
+        if waits && Instant::now() < outstanding.next_at {
+            return Ok(Some(round.handed_in.outstanding.insert(outstanding).next_at));
         }
-        let now = Instant::now();
-        if now < outstanding.next_at {
-            let next_at = outstanding.next_at;
-            round.handed_in.outstanding = Some(outstanding);
-            return Ok(Some(next_at));
-        }
-        if outstanding.is_held {
+        if waits && outstanding.is_held {
             tracing::warn!(
                 "nobody has decided on a message that Qwen Code holds; it stays unread, decide with /peers"
             );
-            self.settle(round, outstanding);
-            return Ok(None);
-        }
-        if outstanding.tries == WAITS.len() {
+        } else if waits && outstanding.tries == WAITS.len() {
             tracing::warn!(
                 "Qwen Code gave no receipt for a message; it stays unread, and other ways may tell it again"
             );
@@ -139,17 +116,18 @@ impl WakeUpCarrier {
             if !outstanding.may_be_there {
                 withdraw(round, &outstanding.shows());
             }
-            self.settle(round, outstanding);
-            return Ok(None);
+        } else if waits {
+            let next_at = self.send(round, &mut outstanding).await;
+            round.handed_in.outstanding = Some(outstanding);
+            return Ok(Some(next_at));
         }
-        let next_at = self.send(round, &mut outstanding).await;
-        round.handed_in.outstanding = Some(outstanding);
-        Ok(Some(next_at))
+        self.settle(round, outstanding);
+        Ok(None)
     }
 
     async fn send(&self, round: &mut Round, outstanding: &mut Outstanding) -> Instant {
-        let Outstanding { id, text, .. } = &*outstanding;
-        let sent = self.wake_ups.wake(WakeUpRequest::Peer { id: id.clone(), text: text.clone() }).await;
+        let (id, text) = (outstanding.id.clone(), outstanding.wake.text.clone());
+        let sent = self.wake_ups.wake(WakeUpRequest::Peer { id, text }).await;
         let now = Instant::now();
         round.handed_in.spend(now);
         outstanding.may_be_there |= !sent.as_ref().is_err_and(WakeUpError::is_certain);
@@ -170,15 +148,15 @@ impl WakeUpCarrier {
         }
         let is_it = |outstanding: &mut Outstanding| receipt.ids.contains(&outstanding.id);
         let Some(mut outstanding) = round.handed_in.outstanding.take_if(is_it) else { return };
-        let (now, status) = (Instant::now(), receipt.status.as_str());
-        match receipt.status {
+        let (now, status) = (Instant::now(), receipt.status);
+        match status {
             ReceiptStatus::Delivered => {
                 let shows = outstanding.shows();
                 self.tell(round, WakeUpState::Ready);
                 round.hour.push_back(now);
                 let wake_up = round.wake_up.name(WakeUpState::Ready);
-                let announced = !outstanding.is_whole;
-                tracing::info!(wake_up, messages = outstanding.records.len(), announced, "woken");
+                let (messages, announced) = (outstanding.wake.records.len(), !outstanding.wake.is_whole);
+                tracing::info!(wake_up, messages, announced, "woken");
                 self.settle(round, outstanding);
                 // A call of a tool shows that the host runs, so the next message need not wait.
                 round.outstanding = Some((now, round.next_at));
@@ -208,8 +186,8 @@ impl WakeUpCarrier {
                     "Qwen Code refuses messages (agents.crossSessionInbound); they wait for the other ways"
                 );
                 self.tell(round, WakeUpState::Refused);
-                let (form, done_seq) = (outstanding.form, round.done_seq);
-                let (records, shows) = (outstanding.records.clone(), outstanding.shows());
+                let (form, done_seq) = (outstanding.wake.form, round.done_seq);
+                let (records, shows) = (outstanding.wake.records.clone(), outstanding.shows());
                 self.settle(round, outstanding);
                 // The agent was not told, so the announcement is sent again in the next way.
                 round.is_untold = form == Form::Notice;
@@ -231,7 +209,7 @@ impl WakeUpCarrier {
                 }
             }
             ReceiptStatus::Denied | ReceiptStatus::Expired | ReceiptStatus::Misaddressed => {
-                tracing::warn!(status, "Qwen Code did not take a message; it stays unread");
+                tracing::warn!(%status, "Qwen Code did not take a message; it stays unread");
                 self.tell(round, WakeUpState::Ready);
                 withdraw(round, &outstanding.shows());
                 self.settle(round, outstanding);
@@ -248,8 +226,7 @@ impl WakeUpCarrier {
             | ReceiptStatus::Misaddressed
             | ReceiptStatus::Denied
             | ReceiptStatus::Refused => {
-                let status = status.as_str();
-                tracing::warn!(status, "Qwen Code did not show a message that it had; it stays unread");
+                tracing::warn!(%status, "Qwen Code did not show a message that it had; it stays unread");
                 withdraw(round, shows);
             }
             ReceiptStatus::Held | ReceiptStatus::Dropped => return,
@@ -261,10 +238,12 @@ impl WakeUpCarrier {
 
     /// Marks a message as done.
     fn settle(&self, round: &mut Round, outstanding: Outstanding) {
-        let last_seq = outstanding.records.last().map_or(0, |record| record.seq);
-        match outstanding.form {
+        let shows = outstanding.shows();
+        let Outstanding { id, wake, .. } = outstanding;
+        let last_seq = wake.records.last().map_or(0, |record| record.seq);
+        match wake.form {
             Form::Left => {
-                round.left.retain(|left| outstanding.records.iter().all(|record| record.seq != left.seq));
+                round.left.retain(|left| wake.records.iter().all(|record| record.seq != left.seq));
             }
             Form::Whole => {
                 round.done_seq = round.done_seq.max(last_seq);
@@ -275,22 +254,20 @@ impl WakeUpCarrier {
         }
         round.is_untold = false;
         round.failures = 0;
-        let goes_on =
-            outstanding.is_whole && (last_seq < round.handed_in.burst_end_seq || !round.left.is_empty());
+        let goes_on = wake.is_whole && (last_seq < round.handed_in.burst_end_seq || !round.left.is_empty());
         let takes_at = round.handed_in.takes_at();
         let rested_at = Instant::now() + self.settings.min_interval;
         round.next_at = if goes_on { takes_at } else { takes_at.max(rested_at) };
         if round.handed_in.settled.len() == REMEMBERED_MAX {
             round.handed_in.settled.pop_front();
         }
-        let shows = outstanding.shows();
-        round.handed_in.settled.push_back(Settled { id: outstanding.id, shows });
+        round.handed_in.settled.push_back(Settled { id, shows });
     }
 }
 
 impl Outstanding {
     fn shows(&self) -> Vec<Record> {
-        if self.is_whole { self.records.clone() } else { Vec::new() }
+        if self.wake.is_whole { self.wake.records.clone() } else { Vec::new() }
     }
 }
 
