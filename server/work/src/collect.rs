@@ -202,7 +202,7 @@ impl Collector {
         }
         let kept = self.storage.len(&folder.path(OUTPUT))?.unwrap_or_default();
         let head = if kept > 0 {
-            self.storage.read(&folder.path(OUTPUT), 0, request.limits.text_bytes)?
+            self.storage.read(&folder.path(OUTPUT), 0, request.ask.limits.text_bytes)?
         } else {
             Vec::new()
         };

@@ -58,7 +58,7 @@ impl Kind for Program {
     }
 
     fn run(&self, running: Running) -> BoxFuture<'static, Outcome> {
-        let spec = serde_json::from_value::<ProgramSpec>(running.request.what.clone());
+        let spec = serde_json::from_value::<ProgramSpec>(running.request.ask.what.clone());
         let environment = self.environment.clone();
         async move {
             let spec = match spec.map_err(|error| error.to_string()).and_then(checked) {

@@ -15,7 +15,7 @@ const TIME_S: u64 = 3_600;
 pub(crate) const TITLE_CHARS_MAX: usize = 120;
 
 /// The work that a caller asks for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ask {
     /// The kind of work.
     pub kind: String,
@@ -26,6 +26,7 @@ pub struct Ask {
     /// The consumer that gets the result.
     pub consumer: String,
     /// The family of the caller's host, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// The bounds of the job.
     pub limits: Limits,
@@ -55,23 +56,13 @@ pub struct Request {
     pub v: u32,
     /// The id of the job.
     pub id: String,
-    /// The kind of work.
-    pub kind: String,
-    /// The task, in the kind's own form.
-    pub what: serde_json::Value,
-    /// The title that people and models see.
-    pub title: String,
-    /// The consumer that gets the result.
-    pub consumer: String,
-    /// The family of the caller's host.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub host: Option<String>,
+    /// The work.
+    #[serde(flatten)]
+    pub ask: Ask,
     /// The session that asked; it holds a lock of this name while it runs.
     pub session: String,
     /// When it was asked, RFC 3339.
     pub asked_at: String,
-    /// The bounds of the job.
-    pub limits: Limits,
 }
 
 /// How a job ended.
@@ -88,21 +79,9 @@ pub enum Ended {
     Lost,
 }
 
-impl Ended {
-    /// The word for it on disk and in a record.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Cancelled => "cancelled",
-            Self::Lost => "lost",
-        }
-    }
-}
-
 impl fmt::Display for Ended {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        self.serialize(f)
     }
 }
 

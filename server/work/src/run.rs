@@ -144,7 +144,7 @@ impl Running {
     /// Adds to the output. Bytes beyond the bounds are only counted.
     pub fn say(&self, bytes: &[u8]) {
         let mut said = self.said();
-        let limits = self.request.limits;
+        let limits = self.request.ask.limits;
         said.total += bytes.len() as u64;
         let room = limits.text_bytes.min(TEXT_BYTES_MAX).saturating_sub(said.head.len());
         let fits = room.min(bytes.len());
@@ -234,7 +234,7 @@ pub async fn run(id: &str, parts: RunParts, signalled: impl Future<Output = ()>)
     let outcome = work(&parts, &running, &folder, &stop, signalled).await;
     end_all(&*parts.processes).await;
     let result = result_of(&running, outcome);
-    running.event("ended", json!({"ended": result.ended.as_str()}));
+    running.event("ended", json!({"ended": result.ended}));
     write(&folder, result.clone()).await?;
     Ok(result.ended)
 }
@@ -249,8 +249,8 @@ async fn work(
     if folder.is_cancelled() {
         return Outcome::Cancelled;
     }
-    let Some(kind) = parts.kinds.get(&running.request.kind) else {
-        let name = &running.request.kind;
+    let Some(kind) = parts.kinds.get(&running.request.ask.kind) else {
+        let name = &running.request.ask.kind;
         return Outcome::Failed(format!(
             "this version of entraclaw has no work of the kind `{name}`; update it"
         ));
@@ -267,7 +267,7 @@ async fn work(
             outcome = &mut doing => return outcome,
             () = cancelled => Stop::Asked,
             () = signalled => Stop::Asked,
-            () = sleep(Duration::from_secs(running.request.limits.time_s)) => Stop::TimeOver,
+            () = sleep(Duration::from_secs(running.request.ask.limits.time_s)) => Stop::TimeOver,
         }
     };
     stop.send_replace(Some(why));
@@ -277,7 +277,7 @@ async fn work(
         (_, Ok(Outcome::Done)) => Outcome::Done,
         (Stop::Asked, _) => Outcome::Cancelled,
         (Stop::TimeOver, _) => {
-            let limit = running.request.limits.time_s;
+            let limit = running.request.ask.limits.time_s;
             Outcome::Failed(format!("it took longer than {limit} s and was ended"))
         }
     }

@@ -157,7 +157,7 @@ fn draft(ready: &Ready, home: &str) -> Draft {
     let Ready { request, result, may_be_known, output } = ready;
     let context = Context::default();
     let clean = |text: &str| sanitize(text, Markup::Text, &context, &Limits::default());
-    let title = clean_name(&request.title);
+    let title = clean_name(&request.ask.title);
     let text = clean(&result.text);
     let how = match result.ended {
         Ended::Done => "is done",
@@ -193,9 +193,9 @@ fn draft(ready: &Ready, home: &str) -> Draft {
     };
     put("chat_id", WORK_CHAT.to_owned());
     put("message_id", request.id.clone());
-    put("user", clean_name(&request.kind));
+    put("user", clean_name(&request.ask.kind));
     put("ts", result.ended_at.clone());
-    put(CONSUMER_KEY, request.consumer.clone());
+    put(CONSUMER_KEY, request.ask.consumer.clone());
     put("work", result.ended.to_string());
     put("title", title);
     put("asked_at", request.asked_at.clone());
@@ -207,7 +207,7 @@ fn draft(ready: &Ready, home: &str) -> Draft {
         id: request.id.clone(),
         channel: Channel::Work,
         chat_id: WORK_CHAT.to_owned(),
-        from: clean_name(&request.kind),
+        from: clean_name(&request.ask.kind),
         ts: result.ended_at.clone(),
         content_text_sanitized: content,
         meta,

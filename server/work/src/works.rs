@@ -66,7 +66,6 @@ pub enum BeginError {
 }
 
 /// The reply to a caller: the result in time, or a ticket.
-#[derive(Debug)]
 pub enum Reply {
     /// The job has ended.
     Done(Box<Claimed>),
@@ -105,17 +104,13 @@ impl Works {
         }
         self.lock_session()?;
         let id = format!("{WORK_ID}{}", self.parts.random.uuid());
+        let title = ask.title.chars().take(TITLE_CHARS_MAX).collect();
         let request = Request {
             v: 1,
             id: id.clone(),
-            kind: ask.kind,
-            what: ask.what,
-            title: ask.title.chars().take(TITLE_CHARS_MAX).collect(),
-            consumer: ask.consumer,
-            host: ask.host,
+            ask: Ask { title, ..ask },
             session: self.session.clone(),
             asked_at: self.parts.clock.now().to_string(),
-            limits: ask.limits,
         };
         let folder = Folder::new(storage.clone(), &id);
         if let Err(error) = folder.create(&request) {
@@ -135,7 +130,7 @@ impl Works {
             }
             return Err(BeginError::Start(error));
         }
-        Ok(Job { folder, title: request.title, is_decided: false, session: self.clone() })
+        Ok(Job { folder, title: request.ask.title, is_decided: false, session: self.clone() })
     }
 
     /// Asks a job to stop, even if another session began it. Its process cleans up and reports that it was cancelled.
@@ -173,12 +168,6 @@ pub struct Job {
     title: String,
     is_decided: bool,
     session: Works,
-}
-
-impl std::fmt::Debug for Job {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Job").field("id", &self.folder.id).finish_non_exhaustive()
-    }
 }
 
 impl Job {
@@ -273,12 +262,6 @@ pub struct Claimed {
     result: WorkResult,
     is_handed_on: bool,
     _session: Works,
-}
-
-impl std::fmt::Debug for Claimed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Claimed").field("result", &self.result).finish_non_exhaustive()
-    }
 }
 
 impl Claimed {

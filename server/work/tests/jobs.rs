@@ -27,14 +27,14 @@ impl Kind for Scripted {
 
     fn run(&self, running: Running) -> BoxFuture<'static, Outcome> {
         async move {
-            let takes = running.request.what["ms"].as_u64().unwrap_or(0);
+            let takes = running.request.ask.what["ms"].as_u64().unwrap_or(0);
             tokio::select! {
                 biased;
                 () = sleep(Duration::from_millis(takes)) => {}
                 _ = running.stopped() => return Outcome::Cancelled,
             }
             running.say(b"the answer");
-            match running.request.what["fails"].as_str() {
+            match running.request.ask.what["fails"].as_str() {
                 Some(why) => Outcome::Failed(why.to_owned()),
                 None => Outcome::Done,
             }
@@ -290,7 +290,7 @@ async fn a_job_beyond_the_bound_is_refused_with_the_reason() {
     for _ in 0..entraclaw_work::JOBS_MAX {
         jobs.push(works.begin(ask(json!({}))).unwrap());
     }
-    let refused = works.begin(ask(json!({}))).unwrap_err().to_string();
+    let refused = works.begin(ask(json!({}))).err().unwrap().to_string();
     assert!(refused.contains("2000 jobs are kept already"), "{refused}");
     machine.processes.refuse(true);
     drop(jobs);
@@ -301,7 +301,7 @@ async fn a_job_whose_process_does_not_start_leaves_nothing() {
     let machine = Machine::new();
     let host = machine.storage.new_process();
     machine.processes.refuse(true);
-    let error = machine.works(&host, 1).begin(ask(json!({}))).unwrap_err().to_string();
+    let error = machine.works(&host, 1).begin(ask(json!({}))).err().unwrap().to_string();
     assert!(error.contains("could not be started"), "{error}");
     assert!(!machine.storage.paths().iter().any(|path| path.contains("request.json")));
 }

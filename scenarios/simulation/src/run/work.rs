@@ -190,7 +190,7 @@ impl Kind for Scripted {
 
     fn run(&self, running: Running) -> BoxFuture<'static, Outcome> {
         async move {
-            let what = running.request.what.clone();
+            let what = running.request.ask.what.clone();
             let takes = Duration::from_millis(what["takes_ms"].as_u64().unwrap_or(0));
             tokio::select! {
                 biased;
