@@ -7,26 +7,18 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
+use crate::sessions::HostLine;
 use crate::watched::Watched;
 use entraclaw_sanitize::clean_name;
 
 /// The most hosts named on one connection; a pipe of the modern era may carry several.
 const HOSTS_MAX: usize = 4;
 
-/// A host, as it names itself.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct HostSeen {
-    /// The host's name, cleaned.
-    pub name: String,
-    /// The host's version, cleaned; empty when it gives none.
-    pub version: String,
-}
-
 /// The state of a connection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PresenceState {
     /// The hosts that sent a message.
-    pub hosts: BTreeSet<HostSeen>,
+    pub hosts: BTreeSet<HostLine>,
     /// The consumers that the hosts read as.
     pub consumers: BTreeSet<String>,
     /// How messages reach the hosts: carriers that they have used, and carriers that send unasked.
@@ -45,7 +37,7 @@ pub type Presence = Watched<PresenceState>;
 impl Presence {
     /// Notes a host's name and version.
     pub(crate) fn met(&self, name: &str, version: &str) {
-        let host = HostSeen { name: clean_name(name), version: clean_name(version) };
+        let host = HostLine { name: clean_name(name), version: clean_name(version) };
         self.update(|state| {
             if state.hosts.len() < HOSTS_MAX {
                 state.hosts.insert(host);

@@ -14,12 +14,12 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use super::{
-    GraphLine, HostLine, SESSIONS, STATUS_FILE, SessionFile, SourceLine, SponsorsLine, StatusFile,
-    session_file, session_lock,
+    GraphLine, SESSIONS, STATUS_FILE, SessionFile, SourceLine, SponsorsLine, StatusFile, session_file,
+    session_lock,
 };
 use entraclaw_inbox::gate::Gate;
 use entraclaw_inbox::journal::{Journal, JournalStats};
-use entraclaw_inbox::presence::{HostSeen, Presence, PresenceState};
+use entraclaw_inbox::presence::{Presence, PresenceState};
 use entraclaw_inbox::source::{SourceState, SourceStatus};
 use entraclaw_inbox::upkeep::{self, LastRound};
 use entraclaw_microsoft::graph::{GraphClient, REQUESTS_PER_SECOND_MAX, Usage};
@@ -163,7 +163,6 @@ impl Keeper {
         if seen.lines_total != round.lines.0 {
             round.lines = (seen.lines_total, Some(now));
         }
-        let host = |host: &HostSeen| HostLine { name: host.name.clone(), version: host.version.clone() };
         SessionFile {
             v: 1,
             id: self.id.clone(),
@@ -175,12 +174,12 @@ impl Keeper {
             may_lead: self.may_lead,
             leader_silent: *leader_silent,
             trouble: self.trouble.clone(),
-            hosts: seen.hosts.iter().map(host).collect(),
+            hosts: seen.hosts.iter().cloned().collect(),
             consumers: seen.consumers.iter().cloned().collect(),
             carriers: seen.carriers.iter().map(|carrier| (*carrier).to_owned()).collect(),
             wake_ups_from: seen.wake_ups_from.map(|from| from.to_string()),
             waiting_calls: seen.waiting_calls as u64,
-            journal: stats.clone().into(),
+            journal: stats.counts.clone(),
         }
     }
 

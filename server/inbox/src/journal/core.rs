@@ -39,7 +39,7 @@ use super::window::Window;
 use super::writer::{self, Writer};
 use crate::record::{Channel, Draft, Record};
 use entraclaw_seams::clock::Clock;
-use entraclaw_seams::storage::{Changes, Storage};
+use entraclaw_seams::storage::Storage;
 use lead::Lead;
 use mend::Mend;
 
@@ -81,9 +81,9 @@ pub(super) struct Core {
     state: StateFile,
     grown: watch::Sender<u64>,
     /// For each open mailbox, the place up to which its consumer was shown the records of each channel.
-    readers: BTreeMap<u64, [u64; Channel::ALL.len()]>,
+    pub(super) readers: BTreeMap<u64, [u64; Channel::ALL.len()]>,
     readers_total: u64,
-    stats: JournalStats,
+    pub(super) stats: JournalStats,
     /// When the last warning that the audit log can't be written was logged.
     audit_warned_at: Option<Timestamp>,
     audit_left_out: audit::LeftOut,
@@ -211,14 +211,6 @@ impl Core {
         self.lead.is_some()
     }
 
-    pub(super) fn changes(&self) -> Option<Changes> {
-        self.storage.changes(INBOX)
-    }
-
-    pub(super) fn every_change(&self) -> Option<Changes> {
-        self.storage.every_change()
-    }
-
     pub(super) fn refresh(&mut self) -> Result<bool> {
         if self.still_leads()? {
             self.store_what_waits()?;
@@ -295,7 +287,7 @@ impl Core {
             record.restored = record.ts.parse().is_ok_and(|written| self.losses.may_have_had(written));
             if bytes > RECORD_BYTES_MAX {
                 // An oversized record must not stop the others. Its key stays known, so that it does not come again.
-                self.stats.dropped_total += 1;
+                self.stats.counts.dropped_total += 1;
                 refused.push(lost(&record, &format!("lost: {bytes} bytes are more than {RECORD_BYTES_MAX}")));
                 continue;
             }
@@ -333,7 +325,7 @@ impl Core {
         let channel = out.record.channel.index();
         let mut readers = self.readers.values();
         if readers.len() == 0 || readers.any(|got| got[channel] < out.record.seq) {
-            self.stats.spilled_total += 1;
+            self.stats.counts.spilled_total += 1;
         }
     }
 
@@ -356,7 +348,7 @@ impl Core {
                     self.mend.arrived(entry.record.seq);
                 }
                 events.extend(waiting);
-                if self.stats.disk_failure.take().is_some() {
+                if self.stats.counts.disk_failure.take().is_some() {
                     events.push(Interaction::fault("the disk takes writes again"));
                 }
                 for key in std::mem::take(&mut self.lost_keys) {
@@ -367,7 +359,7 @@ impl Core {
                 }
             }
             Err(error) => {
-                if self.stats.disk_failure.replace(error.to_string()).is_none() {
+                if self.stats.counts.disk_failure.replace(error.to_string()).is_none() {
                     events.push(Interaction::fault(format!("the disk takes no writes: {error}")));
                 }
                 events.extend(self.drop_beyond_window());
@@ -415,7 +407,7 @@ impl Core {
             && let Some(gone) = self.pending.pop_front()
         {
             self.tally.count[gone.record.channel.index()] -= 1;
-            self.stats.dropped_total += 1;
+            self.stats.counts.dropped_total += 1;
             let key = keys::hash(&gone.record.key);
             if self.lost_keys.len() < self.options.dedup_keys_max {
                 self.lost_keys.insert(key);
@@ -444,12 +436,12 @@ impl Core {
         let bytes_max = self.options.audit_day_bytes_max;
         let failed = audit::write(&self.storage, now, bytes_max, &mut self.audit_left_out, interactions);
         let Some((lines, error)) = failed else { return };
-        self.stats.interactions_failed_total += lines;
-        self.stats.interactions_failure = Some(error.to_string());
+        self.stats.counts.interactions_failed_total += lines;
+        self.stats.counts.interactions_failure = Some(error.to_string());
         let warned = self.audit_warned_at.map(|at| now.duration_since(at).abs());
         if warned.is_none_or(|ago| ago >= AUDIT_WARN_EVERY) {
             self.audit_warned_at = Some(now);
-            let lost = self.stats.interactions_failed_total;
+            let lost = self.stats.counts.interactions_failed_total;
             tracing::warn!(%error, lost, "the audit log can't be written; make the folder interactions/ writable");
         }
     }
@@ -465,7 +457,7 @@ impl Core {
         let findings = std::mem::take(&mut self.log.findings);
         for finding in &findings {
             if let Finding::Damaged { pieces, .. } = finding {
-                self.stats.damaged_total += pieces;
+                self.stats.counts.damaged_total += pieces;
             }
         }
         if self.is_leader() {
@@ -513,18 +505,6 @@ impl Core {
     pub(super) fn register_reader(&mut self) -> u64 {
         self.readers_total += 1;
         self.readers_total
-    }
-
-    pub(super) fn reader_got(&mut self, reader: u64, through: [u64; Channel::ALL.len()]) {
-        self.readers.insert(reader, through);
-    }
-
-    pub(super) fn forget_reader(&mut self, reader: u64) {
-        self.readers.remove(&reader);
-    }
-
-    pub(super) fn note_failed(&mut self) {
-        self.stats.notes_failed_total += 1;
     }
 }
 

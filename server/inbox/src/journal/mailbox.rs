@@ -68,15 +68,6 @@ struct Item {
     id: String,
 }
 
-impl std::fmt::Debug for Mailbox {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Mailbox")
-            .field("consumer", &self.consumer)
-            .field("slot", &self.slot)
-            .finish_non_exhaustive()
-    }
-}
-
 impl Mailbox {
     pub(super) fn open(journal: &Journal, consumer: &ConsumerName, session_id: &str) -> Result<Self> {
         let mut core = journal.core();
@@ -472,20 +463,20 @@ impl Mailbox {
                 Ok(true) => core.audit(vec![made_again(&self.consumer)]),
                 Err(_) => {
                     self.journal.owed.add(&self.consumer, notes);
-                    core.note_failed();
+                    core.stats.notes_failed_total += 1;
                 }
             }
         }
         // After a failure the next operation compacts the file.
         let _ = self.file.compact(core.options.consumer_bytes_max);
         let shown = &self.file.ledger().shown;
-        core.reader_got(self.reader, Channel::ALL.map(|channel| shown.of(channel).through()));
+        core.readers.insert(self.reader, Channel::ALL.map(|channel| shown.of(channel).through()));
     }
 }
 
 impl Drop for Mailbox {
     fn drop(&mut self) {
-        self.journal.core().forget_reader(self.reader);
+        self.journal.core().readers.remove(&self.reader);
         // A session may have been silent for weeks. If this note fails, that of the leader's last retention
         // round counts.
         let now = self.journal.core().clock.now();

@@ -58,7 +58,7 @@ pub use losses::ReadAgain;
 pub use losses::{LOST_FILE, Losses};
 pub use mailbox::Mailbox;
 pub use options::{
-    Appended, Finding, Held, JournalOptions, JournalStats, NewConsumerStarts, OpenReport, Pulse,
+    Appended, Finding, Held, JournalLine, JournalOptions, JournalStats, NewConsumerStarts, OpenReport, Pulse,
 };
 pub use orphans::Orphans;
 pub use retention::{Pruned, RetentionPolicy, is_idle};
@@ -80,12 +80,6 @@ pub struct Journal {
     grown: watch::Sender<u64>,
     /// Whether the leader is another process that shows no sign of running.
     silent: watch::Sender<bool>,
-}
-
-impl std::fmt::Debug for Journal {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Journal").field("last_seq", &*self.grown.borrow()).finish_non_exhaustive()
-    }
 }
 
 impl Journal {
@@ -126,7 +120,7 @@ impl Journal {
 
     /// Allows this process to take the lead, whatever [`JournalOptions::may_lead`] said.
     pub fn let_lead(&self) {
-        self.core().let_lead();
+        self.core().options.may_lead = true;
     }
 
     /// Gives up the lead. Another process may take it, and this one follows.
@@ -173,12 +167,12 @@ impl Journal {
 
     /// Tells when the journal's files change. `None` where the disk can't tell; the caller then has to poll.
     pub fn changes(&self) -> Option<Changes> {
-        self.core().changes()
+        self.core().storage.changes(segment::INBOX)
     }
 
     /// Tells of every change of the disk. `None` unless the disk is simulated.
     pub fn every_change(&self) -> Option<Changes> {
-        self.core().every_change()
+        self.core().storage.every_change()
     }
 
     /// Makes a follower look for new records, and a leader write again the records that the disk did not take. Returns

@@ -2,6 +2,7 @@
 //!
 //! Every queue, cache and loop of the journal has its limit here; none is hidden in the code.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use entraclaw_seams::storage::Stamp;
@@ -172,6 +173,26 @@ pub enum Held {
     OnDisk,
 }
 
+/// Counters of one process since its start.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct JournalLine {
+    /// Messages that left the memory window before their host had them; they are served from the files.
+    pub spilled_total: u64,
+    /// Messages that were lost because the disk took no writes for too long.
+    pub dropped_total: u64,
+    /// Unreadable pieces found in journal files.
+    pub damaged_total: u64,
+    /// Why the disk takes no writes; absent while it takes them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_failure: Option<String>,
+    /// Lines of the audit log that could not be written.
+    #[serde(default)]
+    pub interactions_failed_total: u64,
+    /// Why the last of those lines could not be written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interactions_failure: Option<String>,
+}
+
 /// Counters since this process opened the journal, and the journal's newest places.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct JournalStats {
@@ -185,18 +206,8 @@ pub struct JournalStats {
     pub durable_seq: u64,
     /// Records in the in-memory window.
     pub window_messages: usize,
-    /// Records that left the window before some open mailbox had got them; they are served from the files.
-    pub spilled_total: u64,
-    /// Messages truly lost because the disk took no writes for too long.
-    pub dropped_total: u64,
-    /// Why the disk takes no writes, while it does not.
-    pub disk_failure: Option<String>,
-    /// Unreadable pieces met in journal files.
-    pub damaged_total: u64,
-    /// Interactions that could not be written.
-    pub interactions_failed_total: u64,
-    /// Why the last of them could not be.
-    pub interactions_failure: Option<String>,
+    /// The counters that the session's file shows.
+    pub counts: JournalLine,
     /// Notes of hand-outs and acknowledgements that could not be written at once.
     pub notes_failed_total: u64,
 }

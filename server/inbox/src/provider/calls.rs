@@ -125,8 +125,8 @@ impl InboxProvider {
         let mailbox = &mut self.inbox(&reader.consumer).map_err(inbox_failed)?.mailbox;
         let result = StatsResult {
             depth: mailbox.unread(None),
-            dropped_total: stats.dropped_total + gone,
-            spilled_total: stats.spilled_total,
+            dropped_total: stats.counts.dropped_total + gone,
+            spilled_total: stats.counts.spilled_total,
             oldest_ts: mailbox.oldest_unread_ts(),
             warning,
         };
@@ -282,7 +282,7 @@ impl InboxProvider {
     /// The warning about the inbox's health for the model. Hosts hide stderr, so no other way reaches the
     /// user.
     pub(super) fn warning(&self, connection: &Connection) -> Option<String> {
-        let disk = self.options.journal.stats().disk_failure.map(|failure| {
+        let disk = self.options.journal.stats().counts.disk_failure.map(|failure| {
             let failure: String = failure.chars().take(120).collect();
             format!(
                 "new messages are kept in memory only, the disk takes no writes ({failure}); tell your user"

@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::journal::JournalStats;
+use crate::journal::JournalLine;
 use crate::upkeep::Round;
 
 /// The leader's report: `status.json`.
@@ -128,44 +128,11 @@ pub struct SessionFile {
     pub journal: JournalLine,
 }
 
-/// A host, as it names itself.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+/// A host, as it names itself, cleaned.
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct HostLine {
     /// The name.
     pub name: String,
     /// Its version; empty when the host gives none.
     pub version: String,
-}
-
-/// Counters of one process since its start.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct JournalLine {
-    /// Messages that left the memory window before their host had them; they are served from the files.
-    pub spilled_total: u64,
-    /// Messages that were lost because the disk took no writes for too long.
-    pub dropped_total: u64,
-    /// Unreadable pieces found in journal files.
-    pub damaged_total: u64,
-    /// Why the disk takes no writes; absent while it takes them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub disk_failure: Option<String>,
-    /// Lines of the audit log that could not be written.
-    #[serde(default)]
-    pub interactions_failed_total: u64,
-    /// Why the last of those lines could not be written.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interactions_failure: Option<String>,
-}
-
-impl From<JournalStats> for JournalLine {
-    fn from(stats: JournalStats) -> Self {
-        Self {
-            spilled_total: stats.spilled_total,
-            dropped_total: stats.dropped_total,
-            damaged_total: stats.damaged_total,
-            disk_failure: stats.disk_failure,
-            interactions_failed_total: stats.interactions_failed_total,
-            interactions_failure: stats.interactions_failure,
-        }
-    }
 }

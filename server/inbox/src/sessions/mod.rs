@@ -10,7 +10,8 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-pub use file::{GraphLine, HostLine, JournalLine, SessionFile, SourceLine, SponsorsLine, StatusFile};
+pub use crate::journal::JournalLine;
+pub use file::{GraphLine, HostLine, SessionFile, SourceLine, SponsorsLine, StatusFile};
 
 /// The leader's report on sources and journal.
 pub const STATUS_FILE: &str = "status.json";

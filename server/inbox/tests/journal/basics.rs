@@ -113,7 +113,10 @@ fn what_falls_out_of_the_window_unseen_is_counted_and_still_served() {
     assert_eq!(take(&mut slow, &up_to(100)).items.len(), 100);
     journal.append(drafts(151..=500)).unwrap();
     let stats = journal.stats();
-    assert_eq!((stats.window_messages, stats.spilled_total, stats.dropped_total), (200, 200, 0));
+    assert_eq!(
+        (stats.window_messages, stats.counts.spilled_total, stats.counts.dropped_total),
+        (200, 200, 0)
+    );
     let rest = take(&mut slow, &all());
     assert_eq!(rest.items.len(), 400);
     assert!(rest.items.windows(2).all(|pair| pair[0].record.seq + 1 == pair[1].record.seq));
@@ -168,7 +171,7 @@ fn a_flood_fills_no_more_of_the_audit_log_than_its_bound_and_is_counted() {
     let (first, second) =
         home.text(tomorrow).split_once('\n').map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();
     assert!(first.contains(&told) && second.contains("access"), "{first}\n{second}");
-    assert_eq!(journal.stats().interactions_failed_total, 0);
+    assert_eq!(journal.stats().counts.interactions_failed_total, 0);
 }
 
 #[test]
@@ -182,8 +185,8 @@ fn the_audit_log_goes_on_after_a_torn_line_and_a_failure_stops_nothing() {
     home.disk.set_space_left(Some(0));
     journal.interaction(Interaction::fault("x"));
     let stats = journal.stats();
-    assert_eq!(stats.interactions_failed_total, 1);
-    assert!(stats.interactions_failure.unwrap().contains("no space left"));
+    assert_eq!(stats.counts.interactions_failed_total, 1);
+    assert!(stats.counts.interactions_failure.unwrap().contains("no space left"));
 }
 
 #[test]
@@ -252,7 +255,7 @@ fn a_monster_is_refused_and_the_others_go_on() {
         || entraclaw_inbox::record::Draft { content_text_sanitized: "\u{1}".repeat(2_100_000), ..draft(2) };
     assert_eq!(journal.append(vec![draft(1), monster(), draft(3)]).unwrap().new.len(), 2);
     assert_eq!(journal.append(vec![monster()]).unwrap().duplicates, 1);
-    assert_eq!(journal.stats().dropped_total, 1);
+    assert_eq!(journal.stats().counts.dropped_total, 1);
     assert!(home.text("interactions/2026-11-21.jsonl").contains("\"dropped\""));
     let big =
         entraclaw_inbox::record::Draft { content_text_sanitized: "\u{1}".repeat(2_000_000), ..draft(4) };
@@ -269,7 +272,7 @@ fn there_are_only_so_many_consumers() {
     for name in ["a", "b", "a"] {
         mailbox(&journal, name);
     }
-    let error = journal.mailbox(&consumer("c"), "s").unwrap_err().to_string();
+    let error = journal.mailbox(&consumer("c"), "s").err().unwrap().to_string();
     assert!(error.contains("2 consumers"), "{error}");
 }
 

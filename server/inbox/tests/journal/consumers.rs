@@ -323,7 +323,7 @@ fn there_are_only_so_many_sessions() {
     let home = Home::with(JournalOptions { sessions_max: 2, ..JournalOptions::default() });
     let (journal, _) = home.open();
     let _two = [mailbox(&journal, "c"), mailbox(&journal, "c")];
-    let error = journal.mailbox(&consumer("c"), "third").unwrap_err();
+    let error = journal.mailbox(&consumer("c"), "third").err().unwrap();
     assert!(error.to_string().contains("--consumer"), "{error}");
     mailbox(&journal, "other");
 }

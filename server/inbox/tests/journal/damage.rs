@@ -85,7 +85,7 @@ fn damage_behind_the_index_is_found_by_reading_and_mended() {
     let mut mailbox = mailbox(&leader, "c");
     assert_eq!(take(&mut mailbox, &all()).items.len(), 1_019);
     assert_eq!(mailbox.unread(None), 0);
-    assert_eq!(leader.stats().damaged_total, 1);
+    assert_eq!(leader.stats().counts.damaged_total, 1);
     assert_eq!(leader.stats().records, 1_019);
     assert_eq!(home.disk.bytes(&format!("{FILE}.damaged")).unwrap(), bad);
     assert!(home.text("interactions/2026-11-22.jsonl").contains("unreadable"));

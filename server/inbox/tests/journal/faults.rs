@@ -170,8 +170,8 @@ fn a_full_disk_is_told_survived_and_left_behind() {
     assert!(error.to_string().contains("free some space"), "{error}");
     assert_eq!(*watch.borrow(), 8, "the window still serves");
     let stats = journal.stats();
-    assert_eq!((stats.last_seq, stats.durable_seq, stats.dropped_total), (8, 3, 0));
-    assert!(stats.disk_failure.unwrap().contains("no space"));
+    assert_eq!((stats.last_seq, stats.durable_seq, stats.counts.dropped_total), (8, 3, 0));
+    assert!(stats.counts.disk_failure.unwrap().contains("no space"));
     assert_eq!(ids(&take(&mut mailbox, &up_to(2))), ["m4", "m5"]);
     assert!(take(&mut mailbox, &up_to(0)).items.is_empty());
 
@@ -179,13 +179,13 @@ fn a_full_disk_is_told_survived_and_left_behind() {
     // many, so they must come again too.
     assert!(journal.append(drafts(9..=16)).is_err());
     let stats = journal.stats();
-    assert_eq!((stats.dropped_total, stats.window_messages), (3, 10));
+    assert_eq!((stats.counts.dropped_total, stats.window_messages), (3, 10));
     assert_eq!(mailbox.unread(None), 10);
 
     home.disk.set_space_left(None);
     let stored = journal.append(drafts(4..=16)).unwrap();
     assert_eq!(stored.duplicates, 10, "the disk takes writes again with this call");
-    assert_eq!(journal.stats().disk_failure, None);
+    assert_eq!(journal.stats().counts.disk_failure, None);
     // The source moves its cursor now, so what was dropped must be among it: late, not never.
     let late: Vec<&str> = stored.new.iter().map(|record| record.id.as_str()).collect();
     assert_eq!(late, ["m4", "m5", "m6"]);
@@ -217,7 +217,7 @@ fn what_one_consumer_was_shown_from_memory_comes_to_the_others_too() {
     assert!(here.claim_push(1).unwrap());
     assert_eq!(ids(&here.hand_out(DeliveryId(1), &up_to(2)).unwrap()), ["m1", "m2"]);
     assert!(leader.append(drafts(1..=5)).is_err());
-    assert_eq!(leader.stats().dropped_total, 2);
+    assert_eq!(leader.stats().counts.dropped_total, 2);
     home.disk.set_syncs_fail(false);
     leader.refresh().unwrap();
     assert_eq!(leader.append(drafts(1..=5)).unwrap().duplicates, 3);

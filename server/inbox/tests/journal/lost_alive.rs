@@ -213,7 +213,7 @@ fn a_full_disk_keeps_what_is_written_again_in_memory_and_that_is_told() {
     delete(&home);
     home.disk.set_space_left(Some(0));
     assert!(matches!(leader.look_at_files(), Err(JournalError::NotDurable { .. })));
-    assert!(leader.stats().disk_failure.is_some());
+    assert!(leader.stats().counts.disk_failure.is_some());
     assert_eq!(ids(&take(&mut mailbox(&leader, "reader"), &all())), ["m4", "m5", "m6"]);
     home.disk.set_space_left(None);
     leader.refresh().unwrap();

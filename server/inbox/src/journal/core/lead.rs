@@ -67,10 +67,6 @@ impl Core {
         self.lead_with(taken, "this process leads now")
     }
 
-    pub(in crate::journal) fn let_lead(&mut self) {
-        self.options.may_lead = true;
-    }
-
     pub(in crate::journal) fn give_up_lead(&mut self) {
         if self.is_leader() {
             self.follow("this process gives the lead up and follows");
@@ -149,7 +145,7 @@ impl Core {
         self.window.forget_after(durable);
         self.tally = self.log.tally;
         self.must_reload = true;
-        self.stats.disk_failure = None;
+        self.stats.counts.disk_failure = None;
         self.grown.send_if_modified(|seq| std::mem::replace(seq, durable) != durable);
         self.audit(vec![Interaction::new(InteractionKind::Session).detail(detail)]);
     }
