@@ -28,7 +28,7 @@ use entraclaw_inbox::provider::{self, SessionOptions};
 use entraclaw_inbox::record::Channel;
 use entraclaw_inbox::rules::WaitCommand;
 use entraclaw_inbox::source::SourceStatus;
-use entraclaw_inbox::tool::MailProvider;
+use entraclaw_inbox::tool::{MailProvider, ToolSet};
 use entraclaw_inbox::upkeep::{LastRound, Upkeep};
 use entraclaw_inbox::wake_up::{ActivityWatch, InboxSocket, NoWakeUps, Trust, WakeUpCarrier, WakeUps};
 use entraclaw_mcp::Provider;
@@ -296,10 +296,10 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
     }));
     session.providers.extend(bot.iter().map(|bot| Box::new(bot.provider(&journal)) as Box<dyn Provider>));
     session.providers.append(&mut app.providers);
-    session.tool_sets.clone_from(&app.config.tools);
-    session.why_no_tools = ", for `tools.sets` names only sets whose source is off";
+    session.connection.left_out_sets = ToolSet::left_out_of(&app.config.tools);
+    session.connection.why_no_tools = ", for `tools.sets` names only sets whose source is off";
     session.consumer.clone_from(&app.config.inbox.consumer);
-    session.trouble.clone_from(&app.trouble);
+    session.connection.trouble.clone_from(&app.trouble);
     let activity = ActivityWatch::default();
     let wake_ups = app.trouble.is_none().then(|| WakeUpCarrier {
         wake_ups: app.wake_ups.clone(),

@@ -16,14 +16,13 @@ mod pump;
 mod reading;
 mod tasks;
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
-use entraclaw_mcp::hosts::{self, HOSTS, HostRow, numbers};
+use entraclaw_mcp::hosts::{self, HostRow, numbers};
 use entraclaw_mcp::message::{Id, Object};
 use entraclaw_mcp::{
-    Begun, Call, Caller, Connection, Era, Exit, Limits, Offer, Offers, Opened, Options, Provider, Receipt,
-    Refusal,
+    Begun, Call, Caller, Connection, Era, Exit, Offer, Offers, Opened, Options, Provider, Receipt, Refusal,
 };
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
@@ -62,15 +61,10 @@ pub struct SessionOptions {
     pub clock: Arc<dyn Clock>,
     /// The providers beside the inbox, the one for sending first.
     pub providers: Vec<Box<dyn Provider>>,
-    /// The enabled sets of tools.
-    pub tool_sets: BTreeSet<ToolSet>,
-    /// Why there may be no tool at all, as text that follows "there is none".
-    pub why_no_tools: &'static str,
+    /// The options of the connection.
+    pub connection: Options,
     /// The consumer that the host reads as; `None` derives it from the client's name.
     pub consumer: Option<ConsumerName>,
-    /// The problem that stops the server from working, with the fix. Every tool then answers with this text
-    /// and does nothing.
-    pub trouble: Option<String>,
     /// Asked with every answer about the inbox for the reason why messages may not be coming, with the fix.
     pub health: Option<Health>,
     /// Receives which host is on the connection.
@@ -79,16 +73,10 @@ pub struct SessionOptions {
     pub activity: ActivityWatch,
     /// Whether the host's session has an inbox socket that is used.
     pub inbox_socket: bool,
-    /// The server's version for clients.
-    pub version: String,
     /// Relays permission requests of the host to the operator; `None` where that is off.
     pub permission: Option<PermissionPort>,
     /// Whether the draft of MCP Events is offered.
     pub events: bool,
-    /// Bounds.
-    pub limits: Limits,
-    /// The table of known hosts.
-    pub hosts: &'static [HostRow],
     /// The channels that a waiting call listens to, for the user who sees its progress.
     pub listens_to: Vec<&'static str>,
     /// The command that the model is told to leave running in its shell.
@@ -108,19 +96,14 @@ impl SessionOptions {
             random,
             clock,
             providers: vec![Box::new(SendProvider(outbox))],
-            tool_sets: ToolSet::ALL.into(),
-            why_no_tools: "",
+            connection: Options { variables: &[ACCESS_TOKEN_VARIABLE], ..Options::default() },
             consumer: None,
-            trouble: None,
             health: None,
             permission: None,
             presence: Presence::default(),
             activity: ActivityWatch::default(),
             inbox_socket: false,
-            version: env!("CARGO_PKG_VERSION").to_owned(),
             events: false,
-            limits: Limits::default(),
-            hosts: HOSTS,
             listens_to: Vec::new(),
             wait: WaitCommand::default(),
         }
@@ -194,20 +177,7 @@ pub async fn serve(
     reader: impl AsyncRead + Unpin,
     writer: impl AsyncWrite + Unpin,
 ) -> Exit {
-    let connection = Options {
-        version: options.version.clone(),
-        left_out_sets: ToolSet::ALL
-            .into_iter()
-            .filter(|set| !options.tool_sets.contains(set))
-            .map(ToolSet::as_str)
-            .collect(),
-        why_no_tools: options.why_no_tools,
-        trouble: options.trouble.clone(),
-        variables: &[ACCESS_TOKEN_VARIABLE],
-        limits: options.limits,
-        hosts: options.hosts,
-        ..Options::default()
-    };
+    let connection = std::mem::take(&mut options.connection);
     let others = std::mem::take(&mut options.providers);
     let mut providers: Vec<Box<dyn Provider>> = vec![Box::new(InboxProvider::new(options))];
     providers.extend(others);

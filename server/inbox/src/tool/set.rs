@@ -1,5 +1,6 @@
 //! The sets of tools that can be offered or left out.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 /// A group of tools that the operator can leave out, because every tool takes a part of the host's context.
@@ -37,6 +38,11 @@ impl ToolSet {
             Self::Mail => "mail",
             Self::Bot => "bot",
         }
+    }
+
+    /// The names of the sets that are not chosen.
+    pub fn left_out_of(chosen: &BTreeSet<Self>) -> BTreeSet<&'static str> {
+        Self::ALL.into_iter().filter(|set| !chosen.contains(set)).map(Self::as_str).collect()
     }
 
     /// The set of this name.

@@ -254,7 +254,7 @@ async fn progress_is_sent_only_where_the_table_says_that_it_helps() {
     }];
     let home = Home::new();
     let mut options = home.options();
-    options.hosts = PATIENT;
+    options.connection.hosts = PATIENT;
     let mut host = Host::start(options, 64 * 1024);
     host.open("patient-host", "2025-11-25").await;
     let call = |token: Value| {

@@ -308,7 +308,7 @@ async fn a_slow_host_gets_every_event_once_and_in_order() {
     let home = Home::new();
     let mut options = home.options();
     options.events = true;
-    options.limits.out_bytes_max = 2_000;
+    options.connection.limits.out_bytes_max = 2_000;
     let mut host = Host::start(options, 128);
     host.request("s", "events/stream", json!({"name": "teams.message", "_meta": modern_meta("some-host")}))
         .await;

@@ -58,7 +58,7 @@ async fn five_hundred_messages_while_the_agent_works_come_in_order_and_none_is_l
 async fn a_burst_is_pushed_whole_to_a_host_that_reads_slowly() {
     let home = Home::new();
     let mut options = home.options();
-    options.limits.out_bytes_max = 1_000;
+    options.connection.limits.out_bytes_max = 1_000;
     let mut host = crate::support::Host::start(options, 128);
     host.open("claude-code", "2025-11-25").await;
     home.receive(1..=120);

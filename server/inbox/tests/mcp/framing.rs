@@ -138,8 +138,8 @@ async fn a_batch_with_a_waiting_call_is_answered_when_the_last_of_it_is() {
 async fn a_host_that_reads_slowly_gets_everything_in_order_and_can_still_end_the_session() {
     let home = Home::new();
     let mut options = home.options();
-    options.limits.out_bytes_max = 2_000;
-    options.limits.line_bytes_max = 4_000;
+    options.connection.limits.out_bytes_max = 2_000;
+    options.connection.limits.line_bytes_max = 4_000;
     let mut host = Host::start(options, 64);
     // Requests far beyond what the bounds hold; nobody reads.
     let sender = tokio::spawn({
@@ -165,8 +165,8 @@ async fn a_host_that_reads_slowly_gets_everything_in_order_and_can_still_end_the
 async fn a_host_that_takes_nothing_for_a_minute_with_both_directions_full_is_gone() {
     let home = Home::new();
     let mut options = home.options();
-    options.limits.out_bytes_max = 100;
-    options.limits.line_bytes_max = 100;
+    options.connection.limits.out_bytes_max = 100;
+    options.connection.limits.line_bytes_max = 100;
     let mut host = Host::start(options, 64);
     let mut to_server = host.to_server.take().unwrap();
     let flood = tokio::spawn(async move {
@@ -183,8 +183,8 @@ async fn a_host_that_takes_nothing_for_a_minute_with_both_directions_full_is_gon
 async fn a_host_that_takes_little_is_not_taken_for_gone() {
     let home = Home::new();
     let mut options = home.options();
-    options.limits.out_bytes_max = 100;
-    options.limits.line_bytes_max = 100;
+    options.connection.limits.out_bytes_max = 100;
+    options.connection.limits.line_bytes_max = 100;
     let mut host = Host::start(options, 64);
     let mut to_server = host.to_server.take().unwrap();
     let flood = tokio::spawn(async move {

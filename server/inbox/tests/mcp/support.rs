@@ -82,7 +82,7 @@ impl Home {
             self.clock.clone(),
             self.outbox.clone(),
         );
-        "0.0.0".clone_into(&mut options.version);
+        "0.0.0".clone_into(&mut options.connection.version);
         if let Some(mail) = &self.mail {
             options.providers.push(Box::new(MailProvider(mail.clone())));
         }

@@ -296,7 +296,7 @@ async fn a_waiting_call_returns_the_message_without_a_wake_up() {
 async fn a_waiting_call_gets_the_message_while_the_host_reads_nothing() {
     let home = Home::new();
     let mut options = home.options();
-    options.limits.out_bytes_max = 1;
+    options.connection.limits.out_bytes_max = 1;
     let mut codex = connect_by(&home, all_on(), &Scripted::new(), options, 4 * 1024);
     codex.begin(CODEX).await;
     codex.call("wait_for_inbound_message", json!({"timeout_s": 100}), THREAD).await;
