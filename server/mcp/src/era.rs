@@ -6,7 +6,7 @@ use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
 
 use super::level::Level;
-use super::message::{Object, RpcError, kind_of};
+use super::message::{Object, RpcError};
 
 /// Versions that `initialize` can agree on, oldest first.
 pub const LEGACY_VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
@@ -57,12 +57,7 @@ pub fn claims_modern(params: &Object) -> bool {
 pub fn modern_client(params: &Object) -> Result<Option<String>, RpcError> {
     let meta = match params.get("_meta") {
         Some(Value::Object(meta)) => meta,
-        Some(other) => {
-            return Err(RpcError::invalid_params(format!(
-                "params._meta: must be an object, got {}",
-                kind_of(other)
-            )));
-        }
+        Some(other) => return Err(RpcError::wrong_kind("_meta", "an object", other)),
         None => {
             return Err(RpcError::invalid_params(format!(
                 "params._meta: missing; it must hold {META_VERSION} and {META_CAPABILITIES}"

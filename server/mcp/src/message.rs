@@ -4,13 +4,15 @@
 //! allows that.
 
 use rmcp::model::ErrorCode;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 /// The members of a JSON object.
 pub type Object = Map<String, Value>;
 
 /// The id of a request. MCP allows strings and integers, but not null or fractions.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(untagged)]
 pub enum Id {
     /// An integer.
     Number(i64),
@@ -21,19 +23,7 @@ pub enum Id {
 impl Id {
     /// Reads an id; `None` if the value can't be one.
     pub fn from_json(value: &Value) -> Option<Self> {
-        match value {
-            Value::Number(number) => number.as_i64().map(Self::Number),
-            Value::String(text) => Some(Self::Text(text.clone())),
-            _ => None,
-        }
-    }
-
-    /// The id in its original form.
-    pub fn to_json(&self) -> Value {
-        match self {
-            Self::Number(number) => Value::from(*number),
-            Self::Text(text) => Value::from(text.as_str()),
-        }
+        Self::deserialize(value).ok()
     }
 }
 
@@ -69,6 +59,11 @@ impl RpcError {
     /// Code -32602; the message names the field.
     pub fn invalid_params(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::INVALID_PARAMS, message)
+    }
+
+    /// A parameter of another kind than wanted.
+    pub fn wrong_kind(field: &str, wanted: &str, got: &Value) -> Self {
+        Self::invalid_params(format!("params.{field}: must be {wanted}, got {}", kind_of(got)))
     }
 }
 
@@ -146,13 +141,13 @@ pub fn kind_of(value: &Value) -> &'static str {
 /// The answer to request `id`.
 pub fn response(id: &Id, outcome: Result<Value, RpcError>) -> Value {
     match outcome {
-        Ok(result) => json!({"jsonrpc": "2.0", "id": id.to_json(), "result": result}),
+        Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
         Err(error) => {
             let mut body = json!({"code": error.code.0, "message": error.message});
             if let Some(data) = error.data {
                 body["data"] = data;
             }
-            json!({"jsonrpc": "2.0", "id": id.to_json(), "error": body})
+            json!({"jsonrpc": "2.0", "id": id, "error": body})
         }
     }
 }
@@ -181,8 +176,7 @@ fn required<'a, T: ?Sized>(
     let Some(value) = params.get(name) else {
         return Err(RpcError::invalid_params(format!("params.{name}: missing; it must be {what}")));
     };
-    let wrong = || format!("params.{name}: must be {what}, got {}", kind_of(value));
-    read(value).ok_or_else(|| RpcError::invalid_params(wrong()))
+    read(value).ok_or_else(|| RpcError::wrong_kind(name, what, value))
 }
 
 /// Takes the arguments of a call out of its parameters; absent ones are empty.
@@ -190,10 +184,7 @@ pub(crate) fn take_arguments(params: &mut Object) -> Result<Object, RpcError> {
     match params.remove("arguments") {
         None | Some(Value::Null) => Ok(Object::new()),
         Some(Value::Object(arguments)) => Ok(arguments),
-        Some(other) => {
-            let got = kind_of(&other);
-            Err(RpcError::invalid_params(format!("params.arguments: must be an object, got {got}")))
-        }
+        Some(other) => Err(RpcError::wrong_kind("arguments", "an object", &other)),
     }
 }
 
@@ -205,7 +196,7 @@ mod tests {
     fn refused(line: &str, id: &str, message: &str) {
         match Incoming::classify(serde_json::from_str(line).unwrap()) {
             Incoming::Refused { id: found, error } => {
-                assert_eq!(found.to_json().to_string(), id);
+                assert_eq!(json!(found).to_string(), id);
                 assert_eq!(error.code, ErrorCode::INVALID_REQUEST);
                 assert!(error.message.starts_with(message), "{}", error.message);
             }

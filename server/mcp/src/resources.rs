@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::connection::{Caller, Connection, Open, Route};
 use crate::era::{Era, META_SUBSCRIPTION};
-use crate::message::{Id, Object, RpcError, kind_of, object, text};
+use crate::message::{Id, Object, RpcError, object, text};
 use crate::session::Session;
 use crate::tasks::needs_tasks;
 
@@ -31,7 +31,7 @@ impl Connection {
         let ids: Vec<Id> =
             self.open.iter().filter(|(_, open)| listening(open)).map(|(id, _)| id.clone()).collect();
         for id in ids {
-            let params = json!({"_meta": {META_SUBSCRIPTION: id.to_json()}, "uri": uri});
+            let params = json!({"_meta": {META_SUBSCRIPTION: id}, "uri": uri});
             self.notify_about(&id, METHOD_UPDATED, &params);
         }
     }
@@ -62,7 +62,7 @@ impl Session {
         }
         let uris = accepted.get("resourceSubscriptions").and_then(Value::as_array).into_iter().flatten();
         let resources = uris.filter_map(Value::as_str).map(str::to_owned).collect();
-        let params = json!({"_meta": {META_SUBSCRIPTION: route.id.to_json()}, "notifications": accepted});
+        let params = json!({"_meta": {META_SUBSCRIPTION: route.id}, "notifications": accepted});
         self.connection.notify_about(&route.id, "notifications/subscriptions/acknowledged", &params);
         self.connection.open.insert(route.id.clone(), Open::Listen { resources });
     }
@@ -73,7 +73,7 @@ impl Session {
         let ids: Vec<Id> = open.map(|(id, _)| id.clone()).collect();
         for id in ids {
             self.connection.open.remove(&id);
-            let result = json!({"_meta": {META_SUBSCRIPTION: id.to_json()}});
+            let result = json!({"_meta": {META_SUBSCRIPTION: id}});
             let route = Route { id, era: Era::Modern, batch: None };
             self.connection.answer(&route, Ok(result), Vec::new());
         }
@@ -131,16 +131,17 @@ impl Session {
 
 /// The part of the requested filter that this server supports: changes of resources that it knows.
 fn accepted(params: &Object, is_known: impl Fn(&str) -> bool) -> Result<Object, RpcError> {
-    let wrong = |field: &str, what: &str, got: &Value| {
-        RpcError::invalid_params(format!("params.{field}: must be {what}, got {}", kind_of(got)))
-    };
     let filter = object(params, "notifications")?;
     let mut accepted = Object::new();
     match filter.get("resourceSubscriptions") {
         None => {}
         Some(Value::Array(uris)) => {
             if let Some(other) = uris.iter().find(|uri| !uri.is_string()) {
-                return Err(wrong("notifications.resourceSubscriptions", "a list of strings", other));
+                return Err(RpcError::wrong_kind(
+                    "notifications.resourceSubscriptions",
+                    "a list of strings",
+                    other,
+                ));
             }
             let mut known: Vec<&str> = Vec::new();
             for uri in uris.iter().filter_map(Value::as_str).filter(|uri| is_known(uri)) {
@@ -152,7 +153,9 @@ fn accepted(params: &Object, is_known: impl Fn(&str) -> bool) -> Result<Object, 
                 accepted.insert("resourceSubscriptions".to_owned(), json!(known));
             }
         }
-        Some(other) => return Err(wrong("notifications.resourceSubscriptions", "a list", other)),
+        Some(other) => {
+            return Err(RpcError::wrong_kind("notifications.resourceSubscriptions", "a list", other));
+        }
     }
     Ok(accepted)
 }

@@ -12,7 +12,7 @@ use serde_json::{Value, json, to_value};
 use tokio::time::Instant;
 
 use entraclaw_mcp::era::META_SUBSCRIPTION;
-use entraclaw_mcp::message::{Id, Object, RpcError, kind_of, text};
+use entraclaw_mcp::message::{Id, Object, RpcError, text};
 use entraclaw_mcp::page::page;
 use entraclaw_mcp::{Connection, Era, Route};
 
@@ -42,7 +42,6 @@ struct Subscription {
     asked: Asked,
     cursor: Cursor,
     truncated: bool,
-    from_now: bool,
     oldest: Option<Timestamp>,
 }
 
@@ -84,25 +83,18 @@ impl InboxProvider {
         self.options.presence.used("events");
         let mut bounds = events::POLL;
         bounds.events = bounds.events.min(asked_max.unwrap_or(usize::MAX));
-        let Subscription { asked, cursor, truncated, from_now, oldest } = subscription;
-        let mut polled = EventPolled {
-            events: Vec::new(),
-            cursor: cursor.to_string(),
-            truncated,
-            has_more: false,
+        let Subscription { asked, cursor, truncated, oldest } = subscription;
+        let piece = events::replay(&self.options.journal, cursor, &asked, oldest, bounds);
+        let mut piece = piece.map_err(|error| unreadable(&error))?;
+        // A poll has one cursor for all its events.
+        piece.events.iter_mut().for_each(|event| event.cursor = None);
+        let polled = EventPolled {
+            events: piece.events,
+            cursor: piece.cursor.to_string(),
+            truncated: truncated || piece.truncated,
+            has_more: piece.has_more,
             next_poll_ms: events::NEXT_POLL_MS,
         };
-        if !from_now {
-            let piece = events::replay(&self.options.journal, cursor, &asked, oldest, bounds)
-                .map_err(|error| unreadable(&error))?;
-            polled.events = piece.events;
-            polled.cursor = piece.cursor.to_string();
-            polled.truncated |= piece.truncated;
-            polled.has_more = piece.has_more;
-            for event in &mut polled.events {
-                event.cursor = None;
-            }
-        }
         to_value(polled).map_err(|error| RpcError::new(ErrorCode::INTERNAL_ERROR, error.to_string()))
     }
 
@@ -115,7 +107,7 @@ impl InboxProvider {
         if reader.caller.route.is_batched() {
             return Err(RpcError::invalid_request("events/stream must not stand in a batch"));
         }
-        let Subscription { asked, cursor, truncated, oldest, .. } =
+        let Subscription { asked, cursor, truncated, oldest } =
             self.subscription(connection, reader, params)?;
         let open = self.streams.len();
         if open >= events::STREAMS_MAX {
@@ -159,7 +151,7 @@ impl InboxProvider {
         let arguments = match params.get("arguments") {
             None | Some(Value::Null) => Object::new(),
             Some(Value::Object(arguments)) => arguments.clone(),
-            Some(other) => return Err(wrong("arguments", "an object", other)),
+            Some(other) => return Err(RpcError::wrong_kind("arguments", "an object", other)),
         };
         let asked = Asked::read(kind, arguments, reader.consumer.as_str())
             .map_err(|refusal| RpcError::invalid_params(format!("params.arguments.{refusal}")))?;
@@ -167,7 +159,7 @@ impl InboxProvider {
         let given = match params.get("cursor") {
             None | Some(Value::Null) => None,
             Some(Value::String(cursor)) => Some(cursor),
-            Some(other) => return Err(wrong("cursor", "a string or null", other)),
+            Some(other) => return Err(RpcError::wrong_kind("cursor", "a string or null", other)),
         };
         if let Some(trouble) = &connection.options.trouble {
             return Err(RpcError::new(ErrorCode::INTERNAL_ERROR, trouble.clone()));
@@ -175,12 +167,12 @@ impl InboxProvider {
         let journal = &self.options.journal;
         let Some(given) = given else {
             let cursor = Cursor::now(journal).map_err(|error| unreadable(&error))?;
-            return Ok(Subscription { asked, cursor, truncated: false, from_now: true, oldest: None });
+            return Ok(Subscription { asked, cursor, truncated: false, oldest: None });
         };
         let (cursor, truncated) = Cursor::resume(given, journal).map_err(|error| unreadable(&error))?;
         let age = max_age_ms.map(|age| SignedDuration::from_millis(i64::try_from(age).unwrap_or(i64::MAX)));
         let oldest = age.and_then(|age| self.options.clock.now().checked_sub(age).ok());
-        Ok(Subscription { asked, cursor, truncated, from_now: false, oldest })
+        Ok(Subscription { asked, cursor, truncated, oldest })
     }
 
     /// Sends to every stream what is new, as far as the host reads it.
@@ -270,7 +262,7 @@ fn may_tell(connection: &Connection, stream: &Stream) -> bool {
 
 fn tell(connection: &mut Connection, stream: &Stream, method: &str, params: &impl Serialize) {
     let mut params = to_value(params).unwrap_or_default();
-    params["_meta"] = json!({META_SUBSCRIPTION: stream.route.id.to_json()});
+    params["_meta"] = json!({META_SUBSCRIPTION: stream.route.id});
     connection.notify_about(&stream.route.id, method, &params);
 }
 
@@ -298,10 +290,6 @@ fn unreadable(error: &JournalError) -> RpcError {
     let said =
         format!("the inbox could not be read: {error}; nothing is lost, ask again with the same cursor");
     RpcError::new(ErrorCode::INTERNAL_ERROR, said)
-}
-
-fn wrong(field: &str, what: &str, got: &Value) -> RpcError {
-    RpcError::invalid_params(format!("params.{field}: must be {what}, got {}", kind_of(got)))
 }
 
 /// A whole number of at least `min`, if it is given.
