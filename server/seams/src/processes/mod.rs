@@ -69,7 +69,9 @@ pub trait Processes: Send + Sync {
     /// The identity of a running process, or `None` if there is no such process.
     fn identify(&self, pid: u32) -> Option<ProcessId>;
     /// Whether a process runs. It counts as running if the system can't tell.
-    fn is_alive(&self, process: &ProcessId) -> bool;
+    fn is_alive(&self, process: &ProcessId) -> bool {
+        self.identify(process.pid).is_some_and(|now| process.began.is_none() || now == *process)
+    }
     /// Ends every process of the group that `leader` leads or led. If `leader` began a session and the system lists
     /// sessions, everything else in that session is ended too. Does nothing if the number belongs to another process now.
     /// Returns whether there was a group.

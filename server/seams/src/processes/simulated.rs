@@ -69,10 +69,6 @@ impl Processes for SimulatedProcesses {
         Some(ProcessId { pid, began: Some(began) })
     }
 
-    fn is_alive(&self, process: &ProcessId) -> bool {
-        self.identify(process.pid).is_some_and(|now| process.began.is_none() || now == *process)
-    }
-
     fn end_group(&self, leader: &ProcessId, ending: Ending) -> io::Result<bool> {
         let is_alive = self.is_alive(leader);
         if is_alive && ending == Ending::Kill {

@@ -11,19 +11,19 @@ use super::{Ending, ProcessId, Processes, Program};
 pub struct SystemProcesses;
 
 impl Processes for SystemProcesses {
+    /// Waits for the program, which itself starts a second one that goes on, and ends at once. So the second one is no child
+    /// of this process, and no zombie is left.
     fn start_detached(&self, program: &Program) -> io::Result<()> {
         let mut command = Command::new(&program.file);
         command.args(&program.arguments);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        platform::start(command)
+        platform::detach(&mut command);
+        let status = command.status()?;
+        if status.success() { Ok(()) } else { Err(io::Error::other(format!("it ended with {status}"))) }
     }
 
     fn identify(&self, pid: u32) -> Option<ProcessId> {
         platform::identify(pid)
-    }
-
-    fn is_alive(&self, process: &ProcessId) -> bool {
-        platform::is_alive(process)
     }
 
     fn end_group(&self, leader: &ProcessId, ending: Ending) -> io::Result<bool> {
@@ -109,14 +109,9 @@ mod platform {
     use nix::unistd::Pid;
     use std::os::unix::process::CommandExt as _;
 
-    /// Waits for the program, which itself starts a second one that goes on, and ends at once. So the second one is no child
-    /// of this process, and no zombie is left.
-    pub(super) fn start(mut command: Command) -> io::Result<()> {
-        // Signals of the host and of the terminal don't reach a separate group.
+    /// Signals of the host and of the terminal don't reach a separate group.
+    pub(super) fn detach(command: &mut Command) {
         command.process_group(0);
-        let mut child = command.spawn()?;
-        let status = child.wait()?;
-        if status.success() { Ok(()) } else { Err(io::Error::other(format!("it ended with {status}"))) }
     }
 
     fn raw(pid: u32) -> Option<Pid> {
@@ -144,10 +139,6 @@ mod platform {
     #[cfg(not(target_os = "linux"))]
     fn exists(pid: u32) -> bool {
         raw(pid).is_some_and(|pid| kill(pid, None) != Err(Errno::ESRCH))
-    }
-
-    pub(super) fn is_alive(process: &ProcessId) -> bool {
-        identify(process.pid).is_some_and(|now| process.began.is_none() || now == *process)
     }
 
     pub(super) fn end_group(leader: &ProcessId, ending: Ending) -> io::Result<bool> {
@@ -218,18 +209,12 @@ mod platform {
     /// DETACHED_PROCESS and CREATE_NEW_PROCESS_GROUP.
     const DETACHED: u32 = 0x0000_0008 | 0x0000_0200;
 
-    pub(super) fn start(mut command: Command) -> io::Result<()> {
+    pub(super) fn detach(command: &mut Command) {
         command.creation_flags(DETACHED);
-        let status = command.spawn()?.wait()?;
-        if status.success() { Ok(()) } else { Err(io::Error::other(format!("it ended with {status}"))) }
     }
 
     pub(super) fn identify(pid: u32) -> Option<ProcessId> {
         Some(ProcessId { pid, began: None })
-    }
-
-    pub(super) fn is_alive(_process: &ProcessId) -> bool {
-        true
     }
 
     pub(super) fn end_group(leader: &ProcessId, _ending: Ending) -> io::Result<bool> {

@@ -2,7 +2,6 @@
 //! It must never be needed for correctness: a listener also looks from time to time, unless the news are complete.
 
 use std::any::Any;
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -65,11 +64,5 @@ impl Changes {
     /// Treats all changes up to now as seen.
     pub fn skip(&mut self) {
         self.seen = self.signal.changes.load(Ordering::Acquire);
-    }
-}
-
-impl fmt::Debug for Changes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Changes").field("is_complete", &self.is_complete).finish_non_exhaustive()
     }
 }
