@@ -170,17 +170,10 @@ impl Upkeep {
         let logs = Limits { days: self.limits.log_days, mb: None };
         let kinds =
             [(INTERACTIONS, self.limits.interactions), (ATTACHMENTS, self.limits.attachments), (LOGS, logs)];
-        for (folder, limits) in kinds {
-            match delete_days(&*self.storage, folder, limits, today) {
-                Ok((files, bytes)) => {
-                    round.files += files;
-                    round.bytes += bytes;
-                }
-                Err(error) => errors.push(error.to_string()),
-            }
-        }
-        for prune in &self.others {
-            match prune(&self.limits.journal, now) {
+        let by_day = kinds.map(|(folder, limits)| delete_days(&*self.storage, folder, limits, today));
+        let others = self.others.iter().map(|prune| prune(&self.limits.journal, now));
+        for deleted in by_day.into_iter().chain(others) {
+            match deleted {
                 Ok((files, bytes)) => {
                     round.files += files;
                     round.bytes += bytes;

@@ -80,23 +80,6 @@ pub enum Reason {
     NotMentioned,
 }
 
-impl Reason {
-    /// The reason as the interaction log writes it.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::NotListed => "not on the allowlist",
-            Self::Denied => "denied",
-            Self::BeforeAllowed => "written before its author was let in",
-            Self::ChatOff => "the chat is off",
-            Self::NotAPerson => "not a person",
-            Self::Outsider => "no work account",
-            Self::NoObjectId => "no object id",
-            Self::NoTenantId => "no tenant id, and `identity.tenant_id` is not known",
-            Self::NotMentioned => "the agent is not mentioned",
-        }
-    }
-}
-
 impl Sender<'_> {
     /// Tenant and object id of a sender that a list can hold; otherwise the verdict.
     pub(super) fn ids(&self, agent: &Agent) -> Result<(Guid, Guid), Verdict> {
@@ -148,7 +131,17 @@ impl Sender<'_> {
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
+        f.write_str(match self {
+            Self::NotListed => "not on the allowlist",
+            Self::Denied => "denied",
+            Self::BeforeAllowed => "written before its author was let in",
+            Self::ChatOff => "the chat is off",
+            Self::NotAPerson => "not a person",
+            Self::Outsider => "no work account",
+            Self::NoObjectId => "no object id",
+            Self::NoTenantId => "no tenant id, and `identity.tenant_id` is not known",
+            Self::NotMentioned => "the agent is not mentioned",
+        })
     }
 }
 

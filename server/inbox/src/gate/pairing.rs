@@ -1,8 +1,6 @@
 //! Pairing: a stranger gets a code, the operator types it in the terminal, and the stranger is let in. The
 //! code must never be accepted anywhere but in the operator's terminal.
 
-use std::fmt;
-
 use jiff::{SignedDuration, Timestamp};
 use subtle::ConstantTimeEq as _;
 
@@ -41,17 +39,30 @@ pub struct Stranger {
 }
 
 /// Why a code was not accepted.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PairError {
     /// The text does not have the form of a code; it does not count as a try.
+    #[error("a code has six letters and digits; ask the person to read it to you again")]
     NoCode,
     /// No stranger was given this code.
+    #[error(
+        "nobody was told this code; see `entraclaw pair --list`, or ask the person to read it to you again"
+    )]
     Unknown,
     /// The code has expired.
+    #[error(
+        "this code has expired (it was made at {}); ask the person to write to the agent again for a new one",
+        .0.asked_at
+    )]
     Expired(Box<Pending>),
     /// Too many wrong codes were typed lately.
+    #[error("{WRONG_TRIES_PER_MINUTE_MAX} wrong codes in a minute; wait a minute, then try again")]
     TooManyTries,
     /// The code belongs to a person who is denied.
+    #[error(
+        "{tenant}/{object} is denied; run `entraclaw allow {tenant}/{object}` if that should change",
+        tenant = .0.tenant_id, object = .0.object_id
+    )]
     Denied(Box<Pending>),
 }
 
@@ -64,31 +75,6 @@ impl PairError {
             Self::Expired(_) => "expired",
             Self::TooManyTries => "too many tries",
             Self::Denied(_) => "denied",
-        }
-    }
-}
-
-impl fmt::Display for PairError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoCode => f.write_str("a code has six letters and digits; ask the person to read it to you again"),
-            Self::Unknown => f.write_str(
-                "nobody was told this code; see `entraclaw pair --list`, or ask the person to read it to you again",
-            ),
-            Self::Expired(pending) => write!(
-                f,
-                "this code has expired (it was made at {}); ask the person to write to the agent again for a new one",
-                pending.asked_at
-            ),
-            Self::TooManyTries => write!(
-                f,
-                "{WRONG_TRIES_PER_MINUTE_MAX} wrong codes in a minute; wait a minute, then try again"
-            ),
-            Self::Denied(pending) => write!(
-                f,
-                "{}/{} is denied; run `entraclaw allow {}/{}` if that should change",
-                pending.tenant_id, pending.object_id, pending.tenant_id, pending.object_id
-            ),
         }
     }
 }

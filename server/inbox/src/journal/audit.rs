@@ -106,19 +106,12 @@ fn counted(day: Date, lines: u64) -> String {
 }
 
 /// Sets the time, and shortens every text to one line, so that no message text fits in.
-fn finished(interaction: Interaction, now: Timestamp) -> Interaction {
-    let Interaction { v, ts: _, kind, channel, chat_id, id, who, detail } = interaction;
-    let short = |text: Option<String>| text.map(|text| one_line(&text));
-    Interaction {
-        v,
-        ts: now.to_string(),
-        kind,
-        channel,
-        chat_id: short(chat_id),
-        id: short(id),
-        who: short(who),
-        detail: short(detail),
+fn finished(mut interaction: Interaction, now: Timestamp) -> Interaction {
+    let Interaction { chat_id, id, who, detail, .. } = &mut interaction;
+    for text in [chat_id, id, who, detail].into_iter().flatten() {
+        *text = one_line(text);
     }
+    Interaction { ts: now.to_string(), ..interaction }
 }
 
 fn one_line(text: &str) -> String {

@@ -28,13 +28,6 @@ enum Followed {
     Anew,
 }
 
-/// What was added to the last file.
-enum Tail {
-    Records,
-    Nothing,
-    Garbage,
-}
-
 impl Log {
     /// Reads the folder anew.
     pub(super) fn reload(&mut self) -> io::Result<()> {
@@ -160,50 +153,36 @@ impl Log {
         if Some(now) == known {
             return Ok(Followed::NothingNew);
         }
-        let followed = match now.bytes() {
-            len if len > known_len => {
-                self.storage.append(&path, false)?.sync()?;
-                match self.read_tail(&path, len)? {
-                    Tail::Records => Followed::Records,
-                    Tail::Nothing => Followed::NothingNew,
-                    Tail::Garbage => {
-                        self.reload_once_at(len)?;
-                        Followed::Anew
-                    }
+        let len = now.bytes();
+        if len > known_len {
+            self.storage.append(&path, false)?.sync()?;
+            if let Some(followed) = self.read_tail(&path, len)? {
+                if let Some(segment) = self.segments.last_mut() {
+                    segment.stamp = Some(now);
                 }
+                return Ok(followed);
             }
-            // The file was replaced.
-            len if len == known_len => {
-                self.reload()?;
-                Followed::Anew
-            }
-            // The file was cut or replaced.
-            len => {
-                self.reload_once_at(len)?;
-                Followed::Anew
-            }
-        };
-        if followed != Followed::Anew
-            && let Some(segment) = self.segments.last_mut()
-        {
-            segment.stamp = Some(now);
         }
-        Ok(followed)
+        // The file was cut or replaced.
+        let reloaded = if len == known_len { self.reload() } else { self.reload_once_at(len) };
+        reloaded.map(|()| Followed::Anew)
     }
 
-    /// Reads what was added to the last file.
-    fn read_tail(&mut self, path: &str, len: u64) -> io::Result<Tail> {
-        let Some(Segment { index, before, .. }) = self.segments.last_mut() else { return Ok(Tail::Nothing) };
+    /// Reads what was added to the last file; `None` if that can't be read.
+    fn read_tail(&mut self, path: &str, len: u64) -> io::Result<Option<Followed>> {
+        let Some(Segment { index, before, .. }) = self.segments.last_mut() else {
+            return Ok(Some(Followed::NothingNew));
+        };
         let (known, known_len) = (index.last_seq, index.len);
         let found = scan(&*self.storage, path, index, len, |_| ())?;
         let grew = index.last_seq > known;
         self.tally = before.then(index.tally);
         if grew && found.damaged_pieces == 0 {
-            return Ok(Tail::Records);
+            return Ok(Some(Followed::Records));
         }
         // A whole line that can't be read means that the file was replaced.
         let tail = Lines::new(&*self.storage, path, known_len, len).next()?.is_some_and(|piece| piece.ended);
-        Ok(if tail { Tail::Garbage } else { Tail::Nothing })
+        Ok((!tail).then_some(Followed::NothingNew))
     }
 
     /// Reads everything anew, but only once for the same length of the last file.

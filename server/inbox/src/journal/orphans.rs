@@ -25,12 +25,6 @@ pub struct Orphans {
     file: LedgerFile,
 }
 
-impl std::fmt::Debug for Orphans {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Orphans").field("consumer", &self.consumer).finish_non_exhaustive()
-    }
-}
-
 impl Orphans {
     /// The orphaned deliveries of a consumer. It reads no file yet.
     pub fn of(storage: Arc<dyn Storage>, clock: Arc<dyn Clock>, consumer: &ConsumerName) -> Self {

@@ -43,12 +43,6 @@ pub struct NoticeParts {
     pub clock: Arc<dyn Clock>,
 }
 
-impl std::fmt::Debug for NoticeParts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("NoticeParts").finish_non_exhaustive()
-    }
-}
-
 impl NoticeParts {
     /// The journal, for a process that never polls.
     fn journal(&self) -> Result<Journal, JournalError> {

@@ -69,6 +69,9 @@ pub const HOOKS: &[HookRow] = {
     const SEEN_CLAUDE: &str = "observed on 2.0.73, 2.1.148 and 2.1.330";
     /// The oldest version that was tested.
     const OLDEST_CLAUDE: Option<[u64; 3]> = Some([2, 0, 73]);
+    const SEEN_NOTIFICATION: &str = "changelog; observed on 1.0.24 and later";
+    const SEEN_AFTER_TOOL: &str = "changelog; observed on 1.0.50, not on 1.0.24";
+    const SEEN_PROMPT: &str = "changelog; observed on 1.0.83, not on 1.0.50";
     const SEEN_CODEX: &str = "observed on 0.169.0";
     const SEEN_GEMINI: &str = "observed on 0.61.0";
     const SEEN_QWEN: &str = "observed on 0.24.4";
@@ -91,30 +94,9 @@ pub const HOOKS: &[HookRow] = {
         row(CLAUDE, "PostToolUse", AfterTool, SpecificContext, OLDEST_CLAUDE, SEEN_CLAUDE),
         row(COPILOT, "agentStop", TurnEnd, Block, None, "observed on 1.0.11 and later"),
         row(COPILOT, "sessionStart", SessionStart, Context, None, "observed on 1.0.11 and later"),
-        row(
-            COPILOT,
-            "notification",
-            Prompt,
-            Context,
-            Some([1, 0, 18]),
-            "changelog; observed on 1.0.24 and later",
-        ),
-        row(
-            COPILOT,
-            "postToolUse",
-            AfterTool,
-            Context,
-            Some([1, 0, 49]),
-            "changelog; observed on 1.0.50, not on 1.0.24",
-        ),
-        row(
-            COPILOT,
-            "userPromptSubmitted",
-            Prompt,
-            Context,
-            Some([1, 0, 65]),
-            "changelog; observed on 1.0.83, not on 1.0.50",
-        ),
+        row(COPILOT, "notification", Prompt, Context, Some([1, 0, 18]), SEEN_NOTIFICATION),
+        row(COPILOT, "postToolUse", AfterTool, Context, Some([1, 0, 49]), SEEN_AFTER_TOOL),
+        row(COPILOT, "userPromptSubmitted", Prompt, Context, Some([1, 0, 65]), SEEN_PROMPT),
         row(CODEX, "Stop", TurnEnd, Block, None, SEEN_CODEX),
         row(CODEX, "SessionStart", SessionStart, SpecificContext, None, SEEN_CODEX),
         row(CODEX, "UserPromptSubmit", Prompt, SpecificContext, None, SEEN_CODEX),

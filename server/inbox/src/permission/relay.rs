@@ -60,10 +60,12 @@ pub struct Relay {
 }
 
 /// The operator and their chat.
-struct OperatorChat {
+struct OperatorChat<'a> {
     ids: (Guid, Guid),
     channel: Channel,
     chat_id: String,
+    /// The way into it.
+    way: &'a dyn Teller,
 }
 
 /// Runs the relay without end.
@@ -143,25 +145,21 @@ impl Relay {
             chat_id: operator_chat.chat_id.clone(),
             tenant_id,
             object_id,
-            asked_at: self.now(&operator_chat),
+            asked_at: operator_chat.way.now(),
             answer: None,
         };
         let storage = &*self.storage;
-        match patiently(|| book::ask(storage, question.clone())).await {
-            Ok(true) => {}
-            Ok(false) => {
-                let why =
-                    format!("request {code} for {tool} was not relayed: another one with this code is open");
-                self.log(Some(&operator_chat), why);
-                return None;
-            }
-            Err(error) => {
-                let why = format!("request {code} for {tool} was not relayed: {BOOK_FILE}: {error}");
-                self.log(Some(&operator_chat), why);
-                return None;
-            }
+        let refused = match patiently(|| book::ask(storage, question.clone())).await {
+            Ok(true) => None,
+            Ok(false) => Some("another one with this code is open".to_owned()),
+            Err(error) => Some(format!("{BOOK_FILE}: {error}")),
+        };
+        if let Some(why) = refused {
+            self.log(Some(&operator_chat), format!("request {code} for {tool} was not relayed: {why}"));
+            return None;
         }
-        let (noted, detail) = match self.tell(&operator_chat, notice::html(&request)).await {
+        let told = operator_chat.way.tell(&operator_chat.chat_id, notice::html(&request)).await;
+        let (noted, detail) = match told {
             Ok(sent) => {
                 let at = sent.ts.parse().unwrap_or(question.asked_at);
                 let noted = patiently(|| book::asked(storage, &question, at)).await;
@@ -170,7 +168,7 @@ impl Relay {
             Err(error @ SendError::UnknownOutcome(_)) => {
                 // The server's time may be known more exactly by now.
                 let ago = SignedDuration::try_from(begun.elapsed()).unwrap_or_default();
-                let at = self.now(&operator_chat).saturating_sub(ago).unwrap_or(question.asked_at);
+                let at = operator_chat.way.now().saturating_sub(ago).unwrap_or(question.asked_at);
                 let noted = patiently(|| book::asked(storage, &question, at)).await;
                 (noted, format!("request {code} for {tool}: {error}; if it did, its answer counts"))
             }
@@ -189,23 +187,6 @@ impl Relay {
         Some(code)
     }
 
-    /// The time by which answers from this chat are judged.
-    fn now(&self, operator_chat: &OperatorChat) -> Timestamp {
-        self.ways.get(&operator_chat.channel).map_or(Timestamp::UNIX_EPOCH, |way| way.now())
-    }
-
-    async fn tell(&self, operator_chat: &OperatorChat, html: String) -> Result<Sent, SendError> {
-        match self.ways.get(&operator_chat.channel) {
-            Some(way) => way.tell(&operator_chat.chat_id, html).await,
-            None => Err(SendError::NotAllowed),
-        }
-    }
-
-    /// Whether this session can write to this channel.
-    fn reaches(&self, channel: Channel) -> bool {
-        self.ways.contains_key(&channel)
-    }
-
     /// Answers to this session's open questions.
     fn answered(&self, open: &BTreeMap<String, Instant>) -> Vec<PermissionAnswer> {
         let mut told = BTreeSet::new();
@@ -220,11 +201,11 @@ impl Relay {
     }
 
     /// The operator's chat, if the operator may speak now and the chat is known and not switched off.
-    fn operator_chat(&self) -> Option<OperatorChat> {
+    fn operator_chat(&self) -> Option<OperatorChat<'_>> {
         let people = self.gate.people();
         let people = people.into_iter().filter_map(|person| {
             let paired_in = person.chat_id.clone().map(|id| (person.channel.unwrap_or(Channel::Teams), id));
-            Some((person.ids()?, paired_in.filter(|(channel, _)| self.reaches(*channel))))
+            Some((person.ids()?, paired_in.filter(|(channel, _)| self.ways.contains_key(channel))))
         });
         let people = people.filter(|(ids, _)| self.operator.as_ref().is_none_or(|operator| operator == ids));
         let chats = self.known_chats();
@@ -233,7 +214,7 @@ impl Relay {
                 let known = |channel| Some((channel, chats.get(&(channel, ids.clone()))?.clone()));
                 let (channel, chat_id) =
                     known(Channel::Teams).or_else(|| known(Channel::Bot)).or(paired_in)?;
-                Some(OperatorChat { ids, channel, chat_id })
+                Some(OperatorChat { ids, channel, chat_id, way: &**self.ways.get(&channel)? })
             })
             .find(|operator_chat| self.gate.chat_rule(&operator_chat.chat_id) != Some(ChatRule::Off))
     }
@@ -245,7 +226,8 @@ impl Relay {
         let records = self.journal.read_after(after, count).unwrap_or_default();
         let of_two = |record: &crate::record::Record| {
             let of_two = if record.channel == Channel::Bot { "personal" } else { "oneOnOne" };
-            self.reaches(record.channel) && record.meta.get("chat_type").is_some_and(|kind| kind == of_two)
+            self.ways.contains_key(&record.channel)
+                && record.meta.get("chat_type").is_some_and(|kind| kind == of_two)
         };
         records
             .into_iter()
@@ -258,7 +240,7 @@ impl Relay {
             .collect()
     }
 
-    fn log(&self, operator_chat: Option<&OperatorChat>, detail: String) {
+    fn log(&self, operator_chat: Option<&OperatorChat<'_>>, detail: String) {
         tracing::info!("{detail}");
         self.journal.interaction(Interaction {
             channel: operator_chat.map(|operator_chat| operator_chat.channel),

@@ -70,10 +70,8 @@ impl Mailbox {
             return Ok(());
         }
         let _lock = self.begin()?;
-        let mut spans = Vec::new();
+        let spans = self.spans_at(&seqs)?;
         for seq in seqs {
-            let entry = self.journal.core().entry(seq)?;
-            spans.extend(entry.map(|entry| span_of(&entry)));
             self.known.first_pushed_here.remove(&seq);
             self.known.withdrawn_here.insert(seq);
         }
@@ -161,6 +159,12 @@ impl Mailbox {
         self.known.older = older.map(|(seq, _)| seq).collect();
     }
 
+    /// The spans of the records at these places, as far as there are any.
+    fn spans_at(&self, seqs: &[u64]) -> Result<Vec<Span>> {
+        let entries = seqs.iter().filter_map(|seq| self.journal.core().entry(*seq).transpose());
+        entries.map(|entry| Ok(span_of(&*entry?))).collect()
+    }
+
     fn remember_pushed(&mut self, seq: u64, is_first: bool) {
         self.known.pushed_here.insert(seq);
         if is_first {
@@ -177,11 +181,7 @@ impl Mailbox {
     /// Marks records that the model has surely seen as shown, so that hooks and `entraclaw wait` skip them. They stay unread.
     pub fn note_shown(&mut self, seqs: &[u64]) -> Result<()> {
         let _lock = self.begin()?;
-        let mut spans = Vec::new();
-        for seq in seqs {
-            let entry = self.journal.core().entry(*seq)?;
-            spans.extend(entry.map(|entry| span_of(&entry)));
-        }
+        let spans = self.spans_at(seqs)?;
         if !spans.is_empty() {
             self.note(Note::Show { spans: joined(spans), orphaned_by: Vec::new() });
         }
