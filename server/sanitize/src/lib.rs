@@ -44,7 +44,6 @@ mod characters;
 mod css;
 mod document;
 mod elements;
-pub mod hostile;
 mod link;
 mod markdown;
 mod markers;

@@ -1,12 +1,14 @@
 //! The sanitiser from outside: exact vectors, and properties that hold for every input.
 
+mod hostile;
+
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use entraclaw_sanitize::{
     Attachment, AttachmentKind, Context, Limits, Markup, Mention, Sanitized, clean_file_name, clean_name,
-    hostile, sanitize,
+    sanitize,
 };
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;

@@ -9,7 +9,9 @@ use rstest::rstest;
 use url::Url;
 
 use super::*;
-use entraclaw_sanitize::hostile;
+
+#[path = "../../../sanitize/tests/hostile/mod.rs"]
+mod hostile;
 
 #[rstest]
 #[case("<p>Done: <b>3</b> of 4, see <a href=\"https://contoso.com/x?a=1&amp;b=2\">here</a></p>")]

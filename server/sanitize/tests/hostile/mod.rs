@@ -1,11 +1,11 @@
-//! Inputs for benchmarks, on which a careless sanitiser takes more than linear time.
+//! Inputs for tests and benchmarks, on which a careless sanitiser takes more than linear time.
 //! They must never be taken from real messages.
 
 /// A pattern of input that can be made in any size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shape {
+pub(crate) struct Shape {
     /// Its name in a table.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     start: &'static str,
     unit: &'static str,
     end: &'static str,
@@ -20,7 +20,7 @@ const fn framed(name: &'static str, start: &'static str, unit: &'static str, end
 }
 
 /// All shapes, in the order of a table.
-pub const SHAPES: [Shape; 39] = [
+pub(crate) const SHAPES: [Shape; 39] = [
     repeated("open image tags", "<img "),
     framed("open image tags, one end", "", "<img ", ">"),
     repeated("open tags of no name", "<q1 "),
@@ -64,7 +64,7 @@ pub const SHAPES: [Shape; 39] = [
 
 impl Shape {
     /// The shape in at most about so many bytes.
-    pub fn text(&self, bytes: usize) -> String {
+    pub(crate) fn text(&self, bytes: usize) -> String {
         let frame = self.start.len() + self.end.len();
         let units = bytes.saturating_sub(frame) / self.unit.len();
         format!("{}{}{}", self.start, self.unit.repeat(units), self.end)
