@@ -169,7 +169,7 @@ impl<'a> Body<'a> {
             }
             OnClose::Code => self.end_code(),
             OnClose::Heading => {
-                self.page.no_heading();
+                self.page.heading(None);
                 self.page.block_break(2);
             }
             OnClose::Mention => self.end_mention(asked),
@@ -205,7 +205,7 @@ impl<'a> Body<'a> {
             }
             Special::Heading(sign) => {
                 self.page.block_break(2);
-                self.page.heading(sign);
+                self.page.heading(Some(sign));
                 OnClose::Heading
             }
             Special::Item => self.begin_item(tag),

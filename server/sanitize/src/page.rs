@@ -127,7 +127,9 @@ impl Page {
             self.owed = self.owed.max(1);
         }
         if self.at_line_start() {
-            self.end_line(tally);
+            // Links and spans end with their line; they go on in the next one.
+            self.end_spans();
+            self.show_link(tally);
             self.new_line();
             let bars = std::mem::take(&mut self.bars).min(MAX_EMPTY_CELLS);
             self.out.push_str(&"| ".repeat(bars));
@@ -149,12 +151,6 @@ impl Page {
         if let Some(anchor) = &mut self.anchor {
             anchor.from.get_or_insert(at);
         }
-    }
-
-    /// Ends links and spans with their line; they go on in the next one.
-    fn end_line(&mut self, tally: &mut Tally) {
-        self.end_spans();
-        self.show_link(tally);
     }
 
     fn new_line(&mut self) {
@@ -237,13 +233,9 @@ impl Page {
         self.block_break(2);
     }
 
-    /// Begins a heading's line. [`Page::no_heading`] takes it back if no text came.
-    pub(super) fn heading(&mut self, sign: &'static str) {
-        self.lead = Some(sign);
-    }
-
-    pub(super) fn no_heading(&mut self) {
-        self.lead = None;
+    /// Begins a heading's line with its sign; none takes it back if no text came.
+    pub(super) fn heading(&mut self, sign: Option<&'static str>) {
+        self.lead = sign;
     }
 
     /// Begins a quote. Returns false if it is too deep for a mark; then its end must not remove one.

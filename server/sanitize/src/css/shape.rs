@@ -92,15 +92,11 @@ fn function(name: &str, arguments: &[&Item], font_px: f32) -> Move {
         "rotatex" | "rotatey" => turned(angle(0)),
         "rotate3d" if factor(2).is_some_and(|z| z == 0.0) => turned(angle(3)),
         "skew" | "skewx" | "skewy" => scaled(Some(seen_of(angle(0)).min(seen_of(angle(1))))),
-        "matrix" => {
-            let side = |a: usize, b: usize| factor(a).zip(factor(b)).map(|(a, b)| a.max(b));
-            let scale = side(0, 1).zip(side(2, 3)).map_or(1.0, |(x, y)| x.min(y));
-            Move { scale, x_px: moved(4), y_px: moved(5), ..Move::NONE }
-        }
-        "matrix3d" => {
-            let side = |a: usize, b: usize| factor(a).zip(factor(b)).map(|(a, b)| a.max(b));
-            let scale = side(0, 1).zip(side(4, 5)).map_or(1.0, |(x, y)| x.min(y));
-            Move { scale, x_px: moved(12), y_px: moved(13), ..Move::NONE }
+        "matrix" | "matrix3d" => {
+            let (second, moves) = if name == "matrix" { (2, 4) } else { (4, 12) };
+            let side = |at: usize| factor(at).zip(factor(at + 1)).map(|(a, b)| a.max(b));
+            let scale = side(0).zip(side(second)).map_or(1.0, |(x, y)| x.min(y));
+            Move { scale, x_px: moved(moves), y_px: moved(moves + 1), ..Move::NONE }
         }
         _ => Move::NONE,
     }
