@@ -118,15 +118,15 @@ fn start(spec: &ProgramSpec, environment: Vec<(String, String)>) -> std::io::Res
 async fn follow(mut child: Child, leader: Option<ProcessId>, running: &Running) -> Outcome {
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     let mut tail = Vec::new();
-    let (status, is_stopped) = {
+    let status = {
         let said = read(stdout, |bytes| running.say(bytes));
         let complained = read(stderr, |bytes| keep_tail(&mut tail, bytes));
         let mut reading = Box::pin(async { tokio::join!(said, complained) });
         let ended = async {
             tokio::select! {
                 biased;
-                status = child.wait() => (Some(status), false),
-                _ = running.stopped() => (None, true),
+                status = child.wait() => Some(status),
+                _ = running.stopped() => None,
             }
         };
         let mut ended = Box::pin(ended);
@@ -138,7 +138,7 @@ async fn follow(mut child: Child, leader: Option<ProcessId>, running: &Running) 
                 _ = &mut reading, if !is_read => is_read = true,
             }
         };
-        if !is_read && ended.0.is_some() {
+        if !is_read && ended.is_some() {
             let _ = timeout(DRAIN, reading).await;
         }
         ended
@@ -146,7 +146,6 @@ async fn follow(mut child: Child, leader: Option<ProcessId>, running: &Running) 
     // Even a program that succeeded may have left others in its group.
     end(&mut child, leader.as_ref(), running).await;
     match status {
-        _ if is_stopped => Outcome::Cancelled,
         Some(Ok(status)) if status.success() => Outcome::Done,
         Some(Ok(status)) => Outcome::Failed(complaint(status, &tail)),
         Some(Err(error)) => Outcome::Failed(format!("it is unknown how the program ended: {error}")),

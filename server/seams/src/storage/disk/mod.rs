@@ -148,9 +148,8 @@ impl DiskStorage {
     fn write_sibling(&self, path: &str, bytes: &[u8], sync: bool) -> io::Result<(PathBuf, PathBuf)> {
         let target = self.path(path)?;
         let sibling = self.path(&format!("{path}.tmp"))?;
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true);
-        let mut file = platform::private(&mut options).open(&sibling).map_err(at(&sibling))?;
+        let options = &mut OpenOptions::new();
+        let mut file = open(&sibling, options.write(true).create(true).truncate(true))?;
         let written = file.write_all(bytes).and_then(|()| if sync { file.sync_all() } else { Ok(()) });
         if let Err(error) = written {
             drop(file);
@@ -222,9 +221,7 @@ impl Storage for DiskStorage {
 
     fn append(&self, path: &str, create: bool) -> io::Result<Box<dyn AppendFile>> {
         let path = self.path(path)?;
-        let mut options = OpenOptions::new();
-        options.append(true).read(true).create(create);
-        let file = platform::private(&mut options).open(&path).map_err(at(&path))?;
+        let file = open(&path, OpenOptions::new().append(true).read(true).create(create))?;
         Ok(Box::new(DiskFile { file, path, names: self.names.clone(), name_is_synced: false }))
     }
 
@@ -264,9 +261,7 @@ impl Storage for DiskStorage {
 
     fn try_lock(&self, path: &str) -> io::Result<Option<Box<dyn Lock>>> {
         let path = self.path(path)?;
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false);
-        let file = platform::private(&mut options).open(&path).map_err(at(&path))?;
+        let file = open(&path, OpenOptions::new().write(true).create(true).truncate(false))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Box::new(DiskLock { _file: file }))),
             Err(TryLockError::WouldBlock) => Ok(None),
@@ -323,6 +318,11 @@ struct DiskLock {
 }
 
 impl Lock for DiskLock {}
+
+/// Opens a file for its owner alone, and no symlink.
+fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    platform::private(options).open(path).map_err(at(path))
+}
 
 /// Puts the path before the system's error.
 fn at(path: &Path) -> impl Fn(io::Error) -> io::Error {
