@@ -20,18 +20,11 @@ pub(crate) fn arguments(given: Map<String, Value>) -> Result<PullArguments, Refu
     let since_id = given.text("since_id", "")?;
     let limit = given.integer("limit", PULL_LIMIT_DEFAULT, 1, ASKED_MAX)?.min(ITEMS_MAX);
     let mark_consumed = given.boolean("mark_consumed", true)?;
-    let channel = match given.text("channel", "")?.as_str() {
-        "" => None,
-        "teams" => Some(Channel::Teams),
-        "email" => Some(Channel::Email),
-        "bot" => Some(Channel::Bot),
-        "work" => Some(Channel::Work),
-        _ => {
-            return Err(
-                "channel: expected \"teams\", \"email\", \"bot\", \"work\" or \"\" for all".to_owned()
-            );
-        }
-    };
+    let name = given.text("channel", "")?;
+    let channel = Channel::ALL.into_iter().find(|channel| channel.as_str() == name);
+    if channel.is_none() && !name.is_empty() {
+        return Err("channel: expected \"teams\", \"email\", \"bot\", \"work\" or \"\" for all".to_owned());
+    }
     given.finish()?;
     Ok(PullArguments { since_id, limit, mark_consumed, channel })
 }

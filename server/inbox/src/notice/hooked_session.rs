@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::NoticeParts;
 use crate::journal::ConsumerName;
-use crate::sessions::sessions;
+use crate::sessions::{read, sessions};
 use entraclaw_seams::storage::read_whole;
 
 const FOLDER: &str = "hooks";
@@ -132,8 +132,7 @@ impl<'a> HookedSession<'a> {
         let mut known = Vec::new();
         for name in names {
             let path = format!("{}/{name}", self.folder);
-            let row = read_whole(&**storage, &path, FILE_BYTES_MAX).ok().flatten();
-            let row: Option<Row> = row.and_then(|bytes| serde_json::from_slice(&bytes).ok());
+            let row: Option<Row> = read(&**storage, &path);
             known.push((row.and_then(|row| row.at), path));
         }
         known.sort();

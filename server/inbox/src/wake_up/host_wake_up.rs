@@ -164,15 +164,8 @@ impl HostWakeUp {
             Self::InboxSocket(inbox) => wake_ups.look(&inbox.path).map(|()| Some(String::new())),
             Self::WakingHook(_) | Self::QwenPeer | Self::QwenFile { .. } => Ok(Some(String::new())),
             Self::OpencodePort { port, password } => {
+                let answer = wake_ups.wake(sessions(*port, password.as_ref())).await?;
                 let path = SESSIONS_PATH.to_owned();
-                let list = WakeUpRequest::Http {
-                    method: HttpMethod::Get,
-                    port: *port,
-                    path: path.clone(),
-                    body: None,
-                    password: password.clone(),
-                };
-                let answer = wake_ups.wake(list).await?;
                 newest_session(&answer.body, since).map_err(|_| WakeUpError::Malformed { port: *port, path })
             }
         }
@@ -216,16 +209,16 @@ impl HostWakeUp {
                 program: command.clone(),
                 arguments: vec!["queue".to_owned(), "--help".to_owned()],
             }),
-            Self::OpencodePort { port, password } => Some(WakeUpRequest::Http {
-                method: HttpMethod::Get,
-                port: *port,
-                path: SESSIONS_PATH.to_owned(),
-                body: None,
-                password: password.clone(),
-            }),
+            Self::OpencodePort { port, password } => Some(sessions(*port, password.as_ref())),
             Self::InboxSocket(_) | Self::WakingHook(_) | Self::QwenPeer | Self::QwenFile { .. } => None,
         }
     }
+}
+
+/// The request for the list of sessions.
+fn sessions(port: u16, password: Option<&Secret>) -> WakeUpRequest {
+    let (method, path, password) = (HttpMethod::Get, SESSIONS_PATH.to_owned(), password.cloned());
+    WakeUpRequest::Http { method, port, path, body: None, password }
 }
 
 #[derive(Deserialize)]

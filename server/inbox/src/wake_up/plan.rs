@@ -121,9 +121,7 @@ impl WakeUpCarrier {
             }
             at = last;
         }
-        let has_more = found.len() > PAGE_RECORDS;
-        found.truncate(PAGE_RECORDS);
-        Ok((found, has_more))
+        Ok(first_page(found))
     }
 
     /// The messages that the agent was told of, was shown in no other way, and did not ask for until the
@@ -155,9 +153,7 @@ impl WakeUpCarrier {
             }
             at = last;
         }
-        let has_more = found.len() > PAGE_RECORDS;
-        found.truncate(PAGE_RECORDS);
-        Ok((found, has_more))
+        Ok(first_page(found))
     }
 
     /// The place of the oldest record that wake-ups still tell of.
@@ -241,6 +237,13 @@ impl WakeUpCarrier {
         }
         Ok(records)
     }
+}
+
+/// The first page of what was found, and whether there is more.
+fn first_page(mut found: Vec<Record>) -> (Vec<Record>, bool) {
+    let has_more = found.len() > PAGE_RECORDS;
+    found.truncate(PAGE_RECORDS);
+    (found, has_more)
 }
 
 impl Plan {
