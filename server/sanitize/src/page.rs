@@ -45,7 +45,7 @@ pub(super) struct Page {
     /// Lines begun so far.
     lines: u64,
     /// Newlines to write before the next text, 0 to 2; with at least one the line is over.
-    owed: usize,
+    newlines: usize,
     /// Cell bars to write before the next text.
     bars: usize,
     blank: bool,
@@ -116,7 +116,7 @@ impl Page {
     }
 
     fn at_line_start(&self) -> bool {
-        self.owed > 0 || self.lines == 0
+        self.newlines > 0 || self.lines == 0
     }
 
     /// Writes the outstanding newlines, bars and blanks before a text.
@@ -124,7 +124,7 @@ impl Page {
         if self.bars > 0 && self.lines > 0 && self.marks.len() != self.last_depth {
             // A list or a quote in a cell starts a new line.
             self.bars = 0;
-            self.owed = self.owed.max(1);
+            self.newlines = self.newlines.max(1);
         }
         if self.at_line_start() {
             // Links and spans end with their line; they go on in the next one.
@@ -164,7 +164,7 @@ impl Page {
         }
         if self.lines > 0 {
             self.out.push('\n');
-            if self.owed > 1 {
+            if self.newlines > 1 {
                 let common = self.last_marks.chars().zip(repeated.chars()).take_while(|(a, b)| a == b);
                 self.out.extend(common.map(|(c, _)| c));
                 self.out.push('\n');
@@ -182,7 +182,7 @@ impl Page {
         self.next_marks = std::mem::replace(&mut self.last_marks, repeated);
         self.last_depth = self.marks.len();
         self.lines += 1;
-        self.owed = 0;
+        self.newlines = 0;
     }
 
     /// Asks for at least so many newlines before the next text.
@@ -194,14 +194,14 @@ impl Page {
             // Editors write a blank line as a line of no-break spaces.
             self.hard_break();
         }
-        self.owed = self.owed.max(newlines);
+        self.newlines = self.newlines.max(newlines);
         self.blank = false;
     }
 
     /// Ends the line where the document says so.
     pub(super) fn hard_break(&mut self) {
         if self.bars == 0 {
-            self.owed = (self.owed + 1).min(2);
+            self.newlines = (self.newlines + 1).min(2);
         }
         self.blank = false;
         self.indent = 0;
@@ -221,7 +221,7 @@ impl Page {
             self.bars += 1;
         } else if self.last_depth == self.marks.len() {
             self.bars += 1;
-            self.owed = 0;
+            self.newlines = 0;
         } else {
             self.block_break(1);
         }

@@ -39,7 +39,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_longer_than_an_address_is_none() {
+    fn a_text_longer_than_an_address_is_none() {
         assert_eq!(MailAddress::parse(&format!("a@{}", "b".repeat(400))), None);
     }
 }

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_list_lets_nobody_in() {
+    fn an_empty_list_lets_no_person_in() {
         let sender = Sender { tenant_id: Some(OWN), object_id: Some(ALICE), kind: SenderKind::Person };
         assert!(Gate::new([]).is_closed());
         assert_eq!(Gate::new([]).decide(&sender, &Agent::default()), Verdict::Refuse(Reason::NotListed));

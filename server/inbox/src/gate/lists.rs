@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_before_is_not_heard() {
+    fn messages_from_before_the_person_was_allowed_are_refused() {
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         let since = Some(at("2026-11-21T10:00:00Z"));
         let mut alice = person(8);

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_list_lets_nobody_in() {
+    fn an_empty_list_lets_no_person_in() {
         assert!(MailGate::new([]).is_closed() && MailGate::new(["nonsense"]).is_closed());
     }
 }

@@ -108,7 +108,7 @@ mod tests {
     use entraclaw_seams::storage::MemoryStorage;
 
     #[test]
-    fn who_is_allowed_again_keeps_the_moment_and_the_name() {
+    fn a_person_who_is_allowed_again_keeps_the_moment_and_the_name() {
         let storage = MemoryStorage::new();
         let at = |text: &str| text.parse::<Timestamp>().unwrap();
         let alice = Person::parse("alice@contoso.com").unwrap();

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_code_lets_in_who_was_told_it_and_only_once() {
+    fn a_code_lets_in_the_person_who_was_told_it_and_only_once() {
         let (mut policy, random) = (Policy::default(), SplitMix::seeded(1));
         let code = ask(&mut policy, &stranger(1), at(0), &random).unwrap();
         let typed = format!(" {}-{} ", code[..3].to_lowercase(), &code[3..]);
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_denied_is_told_nothing_and_let_in_by_nothing() {
+    fn a_denied_person_is_told_no_code_and_let_in_by_none() {
         let (mut policy, random) = (Policy::default(), SplitMix::seeded(6));
         let code = ask(&mut policy, &stranger(1), at(0), &random).unwrap();
         let bob = Person::by_ids(stranger(1).tenant_id, stranger(1).object_id);
@@ -298,7 +298,7 @@ mod tests {
 
     proptest::proptest! {
         #[test]
-        fn nothing_but_a_code_that_was_told_lets_anybody_in(typed in "\\PC{0,12}", seed: u64) {
+        fn only_a_code_that_was_told_lets_a_person_in(typed in "\\PC{0,12}", seed: u64) {
             let (mut policy, random) = (Policy::default(), SplitMix::seeded(seed));
             let code = ask(&mut policy, &stranger(1), at(0), &random).unwrap();
             let right = normal(&typed) == code;

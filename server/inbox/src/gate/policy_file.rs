@@ -159,7 +159,7 @@ mod tests {
     #[case(r#"{"v":1,"deny":[{"tenant_id":"x","object_id":"y"}]}"#)]
     #[case(r#"{"v":1,"chats":{"c":"loud"}}"#)]
     #[case("\u{0}\u{0}\u{0}")]
-    fn what_is_no_policy_is_broken_and_kept_aside(#[case] text: &str) {
+    fn a_file_that_is_no_policy_is_broken_and_kept_aside(#[case] text: &str) {
         let storage = holding(text);
         assert!(matches!(read(&storage).unwrap(), Found::Broken(_)), "{text}");
         assert!(keep_aside(&storage, 0).unwrap());
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_changes_it_while_somebody_else_does() {
+    fn a_process_does_not_change_the_file_while_another_does() {
         let storage = MemoryStorage::new();
         let _held = storage.new_process().try_lock(LOCK).unwrap().unwrap();
         assert!(matches!(change(&storage, 0, |_| ()), Err(PolicyError::Busy)));

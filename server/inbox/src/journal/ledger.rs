@@ -361,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_old_session_of_a_slot_held_is_orphaned_until_a_session_has_it() {
+    fn deliveries_of_the_old_session_of_a_slot_are_orphaned_until_a_session_has_them() {
         let mut notes = story();
         notes.push(Note::Open { slot: 0, session: "b".into() });
         let orphaned = ledger(&notes);

@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn what_everybody_had_is_known_and_not_told() {
+    fn lost_messages_that_every_consumer_had_are_known_and_not_told() {
         let mut losses = Losses::default();
         losses.note(Loss { is_wanted: false, ..loss(1_000, &[(3, 5)]) });
         assert_eq!((losses.missing(), losses.told(at(1_000)), losses.to_read_again(None)), (0, None, None));
@@ -343,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_written_again_is_told_and_not_read_again() {
+    fn records_that_were_written_again_are_told_and_not_read_again() {
         let mut losses = Losses::default();
         losses.note(Loss { rewritten: 3, ..loss(1_000, &[]) });
         assert_eq!((losses.missing(), losses.gone(), losses.to_read_again(None)), (3, 0, None));

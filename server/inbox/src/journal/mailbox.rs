@@ -223,7 +223,7 @@ impl Mailbox {
         if lock.is_ok() {
             self.end();
         } else {
-            self.journal.owed.add(&self.consumer, std::mem::take(&mut self.noted));
+            self.journal.unwritten.add(&self.consumer, std::mem::take(&mut self.noted));
         }
     }
 
@@ -380,13 +380,13 @@ impl Mailbox {
     }
 
     /// Whether there are notes that the disk has not taken, by any mailbox of this consumer in this process.
-    pub fn owes(&self) -> bool {
-        !self.journal.owed.is_empty(&self.consumer)
+    pub fn has_unwritten_notes(&self) -> bool {
+        !self.journal.unwritten.is_empty(&self.consumer)
     }
 
     /// Drops the notes that the disk did not take. The caller must not show the records of these notes.
-    pub fn disown(self) {
-        self.journal.owed.take(&self.consumer);
+    pub fn drop_unwritten_notes(self) {
+        self.journal.unwritten.take(&self.consumer);
     }
 
     /// Tries to write the notes that the disk did not take. Until that succeeds, a message may come again without a mark
@@ -434,7 +434,7 @@ impl Mailbox {
 
     fn refresh(&mut self) -> Result<()> {
         self.file.refresh_or_keep().map_err(JournalError::storage("read the consumer's file"))?;
-        self.journal.owed.each(&self.consumer, |note| self.file.apply_unwritten(note));
+        self.journal.unwritten.each(&self.consumer, |note| self.file.apply_unwritten(note));
         Ok(())
     }
 
@@ -449,7 +449,7 @@ impl Mailbox {
     /// [`Mailbox::settle`] tries again.
     fn end(&mut self) {
         let mut core = self.journal.core();
-        let mut notes = self.journal.owed.take(&self.consumer);
+        let mut notes = self.journal.unwritten.take(&self.consumer);
         notes.append(&mut self.noted);
         if let Some(last) = notes.len().checked_sub(1) {
             let now = core.clock.now();
@@ -462,7 +462,7 @@ impl Mailbox {
                 Ok(false) => {}
                 Ok(true) => core.audit(vec![made_again(&self.consumer)]),
                 Err(_) => {
-                    self.journal.owed.add(&self.consumer, notes);
+                    self.journal.unwritten.add(&self.consumer, notes);
                     core.stats.notes_failed_total += 1;
                 }
             }

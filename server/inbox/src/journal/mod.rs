@@ -32,13 +32,13 @@ mod losses;
 mod mailbox;
 mod options;
 mod orphans;
-mod owed;
 mod retention;
 mod scan;
 mod segment;
 mod state;
 mod story;
 mod term;
+mod unwritten;
 mod window;
 mod writer;
 
@@ -67,7 +67,7 @@ pub use story::refused;
 pub use term::{newest_path, path_in};
 
 use self::core::Core;
-use self::owed::Owed;
+use self::unwritten::UnwrittenNotes;
 use crate::record::{Channel, Draft, Record};
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::storage::{Changes, Storage};
@@ -76,7 +76,7 @@ use entraclaw_seams::storage::{Changes, Storage};
 #[derive(Clone)]
 pub struct Journal {
     core: Arc<Mutex<Core>>,
-    owed: Owed,
+    unwritten: UnwrittenNotes,
     grown: watch::Sender<u64>,
     /// Whether the leader is another process that shows no sign of running.
     silent: watch::Sender<bool>,
@@ -95,7 +95,7 @@ impl Journal {
         Ok((
             Self {
                 core: Arc::new(Mutex::new(core)),
-                owed: Owed::default(),
+                unwritten: UnwrittenNotes::default(),
                 grown,
                 silent: watch::Sender::new(false),
             },

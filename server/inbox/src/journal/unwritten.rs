@@ -14,9 +14,9 @@ const NOTES_MAX: usize = 4_096;
 
 /// The unwritten notes of each consumer; a cheap clone.
 #[derive(Clone, Default)]
-pub(super) struct Owed(Arc<Mutex<BTreeMap<ConsumerName, Vec<Note>>>>);
+pub(super) struct UnwrittenNotes(Arc<Mutex<BTreeMap<ConsumerName, Vec<Note>>>>);
 
-impl Owed {
+impl UnwrittenNotes {
     fn all(&self) -> MutexGuard<'_, BTreeMap<ConsumerName, Vec<Note>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -38,8 +38,8 @@ impl Owed {
     /// Adds notes that the disk did not take.
     pub(super) fn add(&self, consumer: &ConsumerName, notes: Vec<Note>) {
         let mut all = self.all();
-        let owed = all.entry(consumer.clone()).or_default();
-        owed.extend(notes);
-        owed.drain(..owed.len().saturating_sub(NOTES_MAX));
+        let unwritten = all.entry(consumer.clone()).or_default();
+        unwritten.extend(notes);
+        unwritten.drain(..unwritten.len().saturating_sub(NOTES_MAX));
     }
 }

@@ -70,8 +70,8 @@ fn take(
     };
     let mut mailbox = journal.mailbox(consumer, who)?;
     let batch = mailbox.hand_out(DeliveryId(1), &query)?;
-    if mailbox.owes() {
-        mailbox.disown();
+    if mailbox.has_unwritten_notes() {
+        mailbox.drop_unwritten_notes();
         return Err(JournalError::NotNoted);
     }
     Ok(batch)

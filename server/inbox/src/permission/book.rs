@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_else_nowhere_else_not_before_and_not_too_late() {
+    fn only_the_operator_answers_in_the_same_chat_and_in_time() {
         let storage = MemoryStorage::new();
         ask(&storage, question("abcde", 100)).unwrap();
         let good = answer("abcde", Behavior::Allow, 101);
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cant_be_read_answers_nothing_and_is_begun_anew() {
+    fn an_unreadable_book_answers_nothing_and_is_begun_anew() {
         let storage = MemoryStorage::new();
         storage.set_bytes(BOOK_FILE, b"{\"v\":1,\"quest");
         assert_eq!(questions(&storage).questions, []);

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_is_not_shown() {
+    fn absent_parts_of_a_request_are_not_shown() {
         let request = PermissionRequest {
             request_id: "abcde".to_owned(),
             tool_name: "Read".to_owned(),

@@ -67,11 +67,11 @@ impl InboxProvider {
         let now = Instant::now();
         if self.settle_at.is_some_and(|at| at <= now) {
             self.settle_at = None;
-            for inbox in self.inboxes.values_mut().filter(|inbox| inbox.mailbox.owes()) {
+            for inbox in self.inboxes.values_mut().filter(|inbox| inbox.mailbox.has_unwritten_notes()) {
                 inbox.mailbox.settle();
             }
         }
-        if self.inboxes.values().any(|inbox| inbox.mailbox.owes()) {
+        if self.inboxes.values().any(|inbox| inbox.mailbox.has_unwritten_notes()) {
             self.settle_at.get_or_insert(now + SETTLE_EVERY);
         }
     }

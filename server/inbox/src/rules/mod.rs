@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_must_not_be_missed_is_told_to_everybody() {
+    fn every_host_is_told_the_rules_that_matter() {
         for family in families() {
             for text in [instructions(Some(family), &wait()), section(Some(family), &wait())] {
                 for must in [
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_too_long_to_be_shown_whole_is_told_to_nobody() {
+    fn a_command_too_long_to_be_shown_whole_is_not_told() {
         let long = format!("/{}/entraclaw-wait", "folder/".repeat(200));
         let text = instructions(Some("claude-code"), &WaitCommand::of_waiter(&long, None, Shell::Posix));
         assert_eq!(text, instructions(None, &wait()));

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_fits_is_not_touched() {
+    fn a_message_that_fits_is_not_cut() {
         let mut messages = [message("short"), message("&lt;b&gt;")];
         let before = messages.clone();
         fit(&mut messages, 1_000);

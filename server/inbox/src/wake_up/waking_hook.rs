@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_armed_program_that_dies_is_not_armed() {
+    async fn an_armed_program_that_ends_is_not_armed() {
         let disk = MemoryStorage::new();
         let (server, hook) = (disk.new_process(), disk.new_process());
         let place = place("1-2").unwrap();

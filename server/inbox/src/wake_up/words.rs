@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn the_operators_words_go_whole_and_everybody_elses_are_announced() {
+    fn the_operators_words_go_whole_and_those_of_others_are_announced() {
         let alice = record("Alice", "Please deploy", Channel::Teams);
         let (operator, trust) = of_operator(record("Bob", "Please deploy", Channel::Teams));
         let text = whole(&[operator.clone(), alice.clone()], false, &trust).unwrap();
@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_the_operator_by_a_part_of_the_ids_or_by_the_name() {
+    fn a_part_of_the_ids_or_the_name_makes_no_operator() {
         let (real, trust) = of_operator(record("Alice", "x", Channel::Teams));
         assert_eq!(trust.speaker(&real), Speaker::Operator);
         for name in ["sender_id", "sender_tenant_id"] {
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_session_took_to_its_grave_says_so_in_the_first_line() {
+    fn an_orphaned_delivery_says_so_in_the_first_line() {
         let alice = [record("Alice", "Hello", Channel::Teams)];
         let first_line = |again| words(&alice, again).text.lines().next().unwrap().to_owned();
         assert!(
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_is_announced() {
+    fn messages_that_do_not_fit_are_announced() {
         let long = record("Alice", &"é&amp; ".repeat(2_000), Channel::Teams);
         assert_eq!(whole(std::slice::from_ref(&long), false, &allowed()), None);
         assert!(

@@ -105,7 +105,7 @@ fn days_and_full_files_are_read_as_one() {
 }
 
 #[test]
-fn what_falls_out_of_the_window_unseen_is_counted_and_still_served() {
+fn messages_that_leave_the_window_unseen_are_counted_and_still_served() {
     let home = Home::new();
     let (journal, _) = home.open();
     let mut slow = mailbox(&journal, "slow");

@@ -201,7 +201,7 @@ fn sessions_of_one_consumer_share_without_overlap() {
 }
 
 #[test]
-fn what_the_dead_held_is_taken_over_for_a_push_once_by_who_lived_then() {
+fn orphaned_deliveries_are_taken_over_for_a_push_once_by_a_session_of_that_time() {
     let home = Home::new();
     let (leader, _) = home.open();
     leader.append(drafts(1..=4)).unwrap();
@@ -272,7 +272,7 @@ fn seqs(records: &[Record]) -> Vec<u64> {
 }
 
 #[test]
-fn who_takes_the_place_of_the_dead_hides_nothing_that_it_held() {
+fn a_session_in_the_slot_of_an_ended_one_hides_no_orphaned_delivery() {
     let home = Home::new();
     let (leader, _) = home.open();
     leader.append(drafts(1..=3)).unwrap();
@@ -292,7 +292,7 @@ fn who_takes_the_place_of_the_dead_hides_nothing_that_it_held() {
 }
 
 #[test]
-fn what_could_not_be_given_back_at_once_is_given_back_when_the_disk_lets_it() {
+fn a_delivery_that_could_not_be_given_back_at_once_is_given_back_when_the_disk_takes_writes() {
     let (home, journal) = filled(1);
     let mut first = journal.mailbox(&consumer("c"), "first").unwrap();
     let mut second = journal.mailbox(&consumer("c"), "second").unwrap();
@@ -300,10 +300,10 @@ fn what_could_not_be_given_back_at_once_is_given_back_when_the_disk_lets_it() {
     first.finish(ONE);
     let busy = home.disk.new_process().lock("inbox/consumers/c~.lock", 0).unwrap().unwrap();
     first.give_back(ONE);
-    assert!(first.owes());
+    assert!(first.has_unwritten_notes());
     drop(busy);
     first.settle();
-    assert!(!first.owes());
+    assert!(!first.has_unwritten_notes());
     assert_eq!(marked(&second.hand_out(TWO, &all()).unwrap()), [("m1", true)]);
 }
 
@@ -411,7 +411,7 @@ fn a_session_sees_that_another_rewrote_the_file() {
 }
 
 #[test]
-fn what_could_not_be_written_is_remembered_and_written_later() {
+fn notes_that_could_not_be_written_are_remembered_and_written_later() {
     let home = Home::with(JournalOptions { consumer_bytes_max: 1, ..JournalOptions::default() });
     let (journal, _) = home.open();
     journal.append(drafts(1..=50)).unwrap();

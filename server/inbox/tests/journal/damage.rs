@@ -135,7 +135,7 @@ fn a_missing_or_broken_index_is_made_again() {
 }
 
 #[test]
-fn a_day_that_somebody_deleted_is_told_and_the_rest_is_served() {
+fn a_deleted_day_is_reported_and_the_rest_is_served() {
     let home = Home::new();
     let (journal, _) = home.open();
     for n in 1..=3 {

@@ -206,7 +206,7 @@ fn a_full_disk_is_told_survived_and_left_behind() {
 
 /// Found by the state machine of `tests/mcp`: a push of a message that no disk had kept it from every other consumer.
 #[test]
-fn what_one_consumer_was_shown_from_memory_comes_to_the_others_too() {
+fn messages_that_one_consumer_was_shown_from_memory_come_to_the_others_too() {
     let home = Home::with(JournalOptions { window_messages_max: 3, ..JournalOptions::default() });
     let (leader, _) = home.open();
     let (follower, _) = home.open();
@@ -286,7 +286,7 @@ fn of_two_that_race_one_leads() {
 #[rstest]
 #[case::by_a_follower(true)]
 #[case::by_the_next_process(false)]
-fn what_was_written_is_synced_before_it_is_shown(#[case] by_a_follower: bool) {
+fn records_are_synced_before_they_are_shown(#[case] by_a_follower: bool) {
     let mut tried = 0;
     for (n, seed) in (0..12).flat_map(|n| (0..12).map(move |seed| (n, seed))) {
         let home = Home::new();

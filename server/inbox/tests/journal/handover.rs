@@ -17,7 +17,7 @@ fn refreshed(follower: &Journal) -> Vec<String> {
 }
 
 #[test]
-fn what_is_appended_between_a_look_at_the_file_and_at_the_folder_is_not_passed_by() {
+fn a_record_appended_between_a_look_at_the_file_and_at_the_folder_is_not_passed_by() {
     let home = Home::new();
     let (leader, _) = home.open();
     leader.append(drafts([1])).unwrap();
@@ -34,7 +34,7 @@ fn what_is_appended_between_a_look_at_the_file_and_at_the_folder_is_not_passed_b
 }
 
 #[test]
-fn who_failed_to_lead_mends_nothing_under_the_one_who_does() {
+fn a_process_that_failed_to_lead_mends_nothing_under_the_leader() {
     // Until every call of a take-over has failed once.
     for call in 0.. {
         let home = Home::filled(1);

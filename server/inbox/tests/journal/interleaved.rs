@@ -50,7 +50,7 @@ fn a_message_that_is_shown_or_acknowledged_before_the_lock_is_not_pushed() {
 }
 
 #[test]
-fn what_both_would_announce_is_announced_by_one() {
+fn messages_that_two_sessions_would_announce_are_announced_by_one() {
     let home = Home::filled(1);
     let (slow, mut slower, mut faster) = sessions(&home);
     assert_eq!(slower.announced_through().unwrap(), 0);
@@ -66,7 +66,7 @@ fn what_both_would_announce_is_announced_by_one() {
 }
 
 #[test]
-fn what_both_would_take_over_from_the_dead_goes_to_one() {
+fn an_orphaned_delivery_that_two_sessions_would_take_over_goes_to_one() {
     let home = Home::filled(1);
     let process = home.disk.new_process();
     let (dying, _) = home.open_as(process.clone()).unwrap();

@@ -85,7 +85,7 @@ fn damage_behind_an_index_is_found_when_the_journal_is_opened() {
 }
 
 #[test]
-fn what_comes_again_is_marked_for_everybody() {
+fn messages_that_come_again_are_marked_for_every_consumer() {
     let home = home();
     home.disk.new_process().remove(FILE).unwrap();
     let (journal, _) = home.reopen();
@@ -108,7 +108,7 @@ fn what_comes_again_is_marked_for_everybody() {
 }
 
 #[test]
-fn what_everybody_has_need_not_come_again() {
+fn messages_that_every_consumer_has_need_not_come_again() {
     let home = home();
     let (journal, _) = home.reopen();
     let mut reader = mailbox(&journal, "reader");

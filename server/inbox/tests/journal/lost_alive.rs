@@ -50,7 +50,7 @@ fn told(home: &Home, journal: &Journal) -> Option<String> {
 #[case::cut(|home: &Home| cut_to(home, 2), 4)]
 #[case::the_last_damaged(|home: &Home| damage(home, [6]), 1)]
 #[case::all_damaged(|home: &Home| damage(home, 1..=6), 6)]
-fn what_the_file_lacks_at_its_end_is_written_again_from_memory(
+fn records_that_the_file_lacks_at_its_end_are_written_again_from_memory(
     #[case] harms: fn(&Home),
     #[case] missing: u64,
 ) {
@@ -89,7 +89,7 @@ fn a_second_loss_of_the_same_places_is_noticed_too() {
 }
 
 #[test]
-fn what_the_file_lacks_amid_others_comes_again_at_the_end_and_marked() {
+fn records_that_the_file_lacks_amid_others_come_again_at_the_end_and_marked() {
     let (home, leader) = led_home();
     take(&mut mailbox(&leader, "reader"), &all());
     let (other, _) = home.open();
@@ -112,7 +112,7 @@ fn what_the_file_lacks_amid_others_comes_again_at_the_end_and_marked() {
 }
 
 #[test]
-fn what_everybody_has_does_not_come_again_from_memory_either() {
+fn messages_that_every_consumer_has_do_not_come_again_from_memory_either() {
     let (home, leader) = led_home();
     damage(&home, [2, 5]);
     leader.look_at_files().unwrap();
@@ -121,7 +121,7 @@ fn what_everybody_has_does_not_come_again_from_memory_either() {
 }
 
 #[test]
-fn what_is_older_than_the_memory_is_read_again_from_the_source() {
+fn messages_older_than_the_memory_are_read_again_from_the_source() {
     let home = Home::with(JournalOptions { window_messages_max: 4, ..JournalOptions::default() });
     let (leader, _) = home.open();
     leader.append(drafts(1..=10)).unwrap();
@@ -142,7 +142,7 @@ fn what_is_older_than_the_memory_is_read_again_from_the_source() {
 }
 
 #[test]
-fn an_older_day_that_somebody_touches_is_looked_at_as_well() {
+fn an_older_day_that_was_touched_is_looked_at_as_well() {
     let home = Home::with(JournalOptions { window_messages_max: 2, ..JournalOptions::default() });
     let (leader, _) = home.open();
     leader.append(drafts(1..=6)).unwrap();
@@ -187,7 +187,7 @@ fn a_file_that_was_touched_and_is_whole_changes_nothing() {
 }
 
 #[test]
-fn what_the_leader_itself_writes_and_deletes_is_nothing_to_read_again() {
+fn changes_by_the_leader_itself_are_nothing_to_read_again() {
     let home = Home::with(JournalOptions { segment_bytes_max: 2_000, ..JournalOptions::default() });
     let (leader, _) = home.open();
     for n in 1..=40 {
@@ -221,7 +221,7 @@ fn a_full_disk_keeps_what_is_written_again_in_memory_and_that_is_told() {
 }
 
 #[test]
-fn who_was_replaced_brings_nothing_back() {
+fn a_replaced_leader_brings_nothing_back() {
     let (home, leader) = led_home();
     let (second, _) = home.open();
     let silent = second.pulse().unwrap();
@@ -297,7 +297,7 @@ fn an_acknowledgement_passes_over_nothing_that_may_come_again() {
 }
 
 #[test]
-fn whoever_reads_while_the_file_is_mended_gets_each_message_once() {
+fn a_session_that_reads_while_the_file_is_mended_gets_each_message_once() {
     for harm in 0..7_usize {
         let (home, leader) = led_home();
         if harm == 0 {
@@ -320,7 +320,7 @@ fn whoever_reads_while_the_file_is_mended_gets_each_message_once() {
 }
 
 #[test]
-fn a_leader_that_dies_in_any_call_of_its_mending_loses_nothing_that_the_source_has() {
+fn a_leader_that_ends_in_any_call_of_its_mending_loses_nothing_that_the_source_has() {
     for amid in [false, true] {
         for at in 0.. {
             let home = Home::new();
@@ -363,7 +363,7 @@ fn a_leader_that_dies_in_any_call_of_its_mending_loses_nothing_that_the_source_h
 }
 
 #[test]
-fn a_look_of_somebody_who_does_not_lead_does_nothing() {
+fn a_look_of_a_follower_does_nothing() {
     let (home, _leader) = led_home();
     let process: MemoryStorage = home.disk.new_process();
     let (follower, _) = home.open_as(process).unwrap();

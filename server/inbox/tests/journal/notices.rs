@@ -77,7 +77,7 @@ async fn a_wait_ends_with_what_is_written_meanwhile_and_takes_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_session_died_with_ends_the_wait_of_another_once() {
+async fn an_orphaned_delivery_ends_the_wait_of_another_session_once() {
     let home = Home::filled(2);
     let (journal, _) = home.open();
     let _session = session(&home, "codex", "codex", "0.169.0");
@@ -106,7 +106,7 @@ async fn what_a_session_died_with_ends_the_wait_of_another_once() {
 }
 
 #[test]
-fn a_hook_tells_once_what_a_session_lately_died_with() {
+fn a_hook_tells_once_of_deliveries_that_were_orphaned_lately() {
     let home = Home::filled(2);
     let (journal, _) = home.open();
     let consumer = ConsumerName::new("codex").unwrap();
@@ -124,7 +124,7 @@ fn a_hook_tells_once_what_a_session_lately_died_with() {
 }
 
 #[test]
-fn what_a_hook_told_at_the_beginning_is_told_by_nobody_else() {
+fn messages_that_a_hook_told_at_the_beginning_are_not_told_in_another_way() {
     let home = Home::filled(1);
     let (journal, _) = home.open();
     let consumer = ConsumerName::new("codex").unwrap();
@@ -138,7 +138,7 @@ fn what_a_hook_told_at_the_beginning_is_told_by_nobody_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wait_says_that_nobody_polls() {
+async fn a_wait_says_that_no_session_polls() {
     let home = Home::filled(0);
     let began = tokio::time::Instant::now();
     let waited = wait(parts(&home), ask("claude-code", 3_600, Format::Text)).await;
@@ -175,7 +175,7 @@ async fn a_wait_is_for_the_agent_and_never_for_a_terminal_that_watches() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_there_already_ends_a_wait_at_once_though_nobody_polls() {
+async fn a_message_that_is_there_already_ends_a_wait_at_once_though_no_session_polls() {
     let home = Home::filled(1);
     let waited = wait(parts(&home), ask("codex", 3_600, Format::Text)).await;
     assert_eq!(waited.exit, 0);
@@ -317,7 +317,7 @@ fn a_start_that_repeats_tells_each_message_once() {
 }
 
 #[test]
-fn a_start_before_anybody_wrote_counts_too() {
+fn a_start_before_the_first_message_counts_too() {
     let home = Home::new();
     let (journal, _) = home.open();
     let stdin = json!({"sessionId": "a"});
@@ -362,7 +362,7 @@ fn a_session_whose_server_is_not_there_yet_is_told_a_number() {
 }
 
 #[test]
-fn what_a_living_session_holds_is_not_told_again() {
+fn messages_that_a_running_session_holds_are_not_told_again() {
     let home = Home::filled(1);
     let (journal, _) = home.open();
     let mut mailbox = journal.mailbox(&ConsumerName::new("codex").unwrap(), "s").unwrap();

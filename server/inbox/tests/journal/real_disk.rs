@@ -82,7 +82,7 @@ mod unix {
     }
 
     #[test]
-    fn nobody_else_can_look_in() {
+    fn other_users_cannot_read_the_folder() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("home");
         let home = Home::new();

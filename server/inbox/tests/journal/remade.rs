@@ -69,7 +69,7 @@ fn a_file_that_is_gone_between_sessions_is_made_again(
 }
 
 #[rstest]
-fn what_came_since_is_new(#[values("deleted", "zeroed")] how: &str) {
+fn messages_that_came_since_are_new(#[values("deleted", "zeroed")] how: &str) {
     let home = home();
     harm(&home, how);
     let (journal, _) = home.reopen();
@@ -80,7 +80,7 @@ fn what_came_since_is_new(#[values("deleted", "zeroed")] how: &str) {
 }
 
 #[rstest]
-fn a_file_that_is_gone_under_a_living_session_is_written_anew(
+fn a_file_that_is_gone_under_a_running_session_is_written_anew(
     #[values("deleted", "emptied", "zeroed", "overwritten", "cut")] how: &str,
 ) {
     let home = home();
@@ -111,7 +111,7 @@ fn a_consumer_that_was_removed_on_purpose_begins_anew() {
 
 /// A power cut or a full disk may leave the beginning of a line, which the next note closes.
 #[test]
-fn a_line_that_somebody_died_in_is_no_damage() {
+fn a_line_that_a_process_ended_in_is_no_damage() {
     let home = home();
     let whole = home.disk.bytes(OWN).unwrap();
     home.disk.set_bytes(OWN, &[whole.as_slice(), b"{\"note\":\"see"].concat());

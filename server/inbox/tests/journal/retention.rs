@@ -70,7 +70,7 @@ fn one_jump_of_the_clock_forward_does_not_end_retention() {
 }
 
 #[test]
-fn days_that_everybody_has_go_and_the_rest_reads_as_before() {
+fn days_that_every_consumer_has_are_deleted_and_the_rest_reads_as_before() {
     let home = Home::new();
     let (journal, _) = home.open();
     let mut reader = mailbox(&journal, "claude-code");
@@ -99,7 +99,7 @@ fn days_that_everybody_has_go_and_the_rest_reads_as_before() {
 }
 
 #[test]
-fn what_an_active_consumer_has_not_acknowledged_stays_and_who_holds_it_is_named() {
+fn days_that_an_active_consumer_has_not_acknowledged_stay_and_the_consumer_is_named() {
     let home = Home::new();
     let (journal, _) = home.open();
     let mut quick = mailbox(&journal, "quick");

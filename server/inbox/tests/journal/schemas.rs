@@ -56,7 +56,7 @@ fn the_committed_schemas_are_those_of_the_types() {
 }
 
 #[test]
-fn what_is_written_fits_the_schemas() {
+fn written_files_fit_the_schemas() {
     let home = Home::new();
     let (journal, _) = home.open();
     journal.append(drafts(1..=2)).unwrap();

@@ -180,7 +180,7 @@ fn new_of(mailbox: &mut Mailbox, story: &str) -> Vec<String> {
 }
 
 #[test]
-fn who_is_stopped_in_any_call_of_an_append_loses_and_doubles_nothing() {
+fn a_leader_that_is_stopped_in_any_call_of_an_append_loses_and_doubles_nothing() {
     for halfway in [false, true] {
         for call in 0.. {
             let story = format!("stopped in call {call}, halfway: {halfway}");
@@ -231,7 +231,7 @@ fn who_is_stopped_in_any_call_of_an_append_loses_and_doubles_nothing() {
 }
 
 #[test]
-fn who_is_stopped_while_it_takes_the_lead_is_replaced_as_well() {
+fn a_process_that_is_stopped_while_it_takes_the_lead_is_replaced_as_well() {
     for call in 0.. {
         let story = format!("stopped in call {call}");
         let home = Home::new();
@@ -260,7 +260,7 @@ fn who_is_stopped_while_it_takes_the_lead_is_replaced_as_well() {
 }
 
 #[test]
-fn who_is_stopped_while_it_deletes_old_days_takes_nothing_from_the_next_one() {
+fn a_leader_that_is_stopped_while_it_deletes_old_days_takes_nothing_from_the_next_one() {
     for call in 0.. {
         let story = format!("stopped in call {call}");
         let home = Home::new();
@@ -353,7 +353,7 @@ fn a_follower_shows_nothing_while_it_is_not_said_which_files_count() {
 }
 
 #[test]
-fn a_full_disk_makes_nobody_look_stopped() {
+fn a_full_disk_makes_no_leader_look_stopped() {
     let home = Home::new();
     let (leader, _) = home.open();
     let (follower, _) = home.open();

@@ -33,7 +33,7 @@ async fn sending_acknowledges_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_session_did_not_come_back_for_is_delivered_again_to_the_next() {
+async fn messages_that_a_session_did_not_acknowledge_are_delivered_again_to_the_next() {
     let home = Home::new();
     home.receive([1, 2]);
     let mut host = home.host(QUIET_HOST).await;
@@ -173,7 +173,7 @@ async fn cancels_that_name_nothing_are_ignored() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_pull_returned_does_not_come_out_of_the_call_that_waits_beside_it() {
+async fn a_pulled_message_does_not_come_out_of_the_call_that_waits_beside_it() {
     let home = Home::new();
     home.receive([1]);
     let mut host = home.host(QUIET_HOST).await;

@@ -156,7 +156,7 @@ async fn a_cursor_that_is_not_known_is_no_error_and_skips_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_too_old_is_left_out_and_said() {
+async fn events_that_are_too_old_are_left_out_and_that_is_said() {
     let home = Home::new();
     let mut host = open(&home).await;
     let cursor = poll(&mut host, 1, json!({"name": "teams.message"})).await["cursor"].clone();
@@ -374,7 +374,7 @@ async fn a_stream_says_once_why_messages_may_not_be_coming() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_deleted_meanwhile_is_said_and_the_rest_comes() {
+async fn deleted_events_are_reported_and_the_rest_comes() {
     let home = Home::new();
     let mut host = connect(&home);
     let asked = |cursor: &Value| {

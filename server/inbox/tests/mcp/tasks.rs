@@ -44,7 +44,7 @@ fn brought(task: &Value) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_did_not_declare_the_extension_never_meets_a_task() {
+async fn a_client_that_did_not_declare_the_extension_never_meets_a_task() {
     let home = Home::new();
     let mut host = home.connect();
     let meta = modern_meta("copilot-cli");
@@ -120,7 +120,7 @@ async fn a_call_that_waits_until_something_arrives_goes_on_as_a_task_and_complet
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_there_already_and_what_has_a_time_limit_needs_no_task() {
+async fn a_wait_with_messages_or_with_a_time_limit_needs_no_task() {
     let home = Home::new();
     home.receive([1]);
     let mut host = home.connect();
@@ -165,7 +165,7 @@ async fn a_result_that_was_lost_on_its_way_is_brought_again_marked() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_died_with_a_fetched_result_leaves_it_to_the_next() {
+async fn a_session_that_ended_with_a_fetched_result_leaves_it_to_the_next() {
     let home = Home::new();
     let mut host = home.connect();
     let task = start(&mut host, 1).await;

@@ -241,7 +241,7 @@ async fn stats_count_and_show_no_message() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_overflows_before_the_first_call_is_counted_as_after_it() {
+async fn messages_that_overflow_before_the_first_call_are_counted_as_after_it() {
     for calls_before in [false, true] {
         let home = Home::new();
         let mut host = home.host("codex-mcp-client").await;

@@ -58,7 +58,7 @@ fn changes_are_noticed_at_the_next_look_and_looking_costs_one_call() {
 }
 
 #[test]
-fn a_broken_file_lets_nobody_in_and_nobody_who_was_shut_out() {
+fn a_broken_file_lets_no_person_in_and_keeps_denied_people_out() {
     let storage = MemoryStorage::new();
     let gate = gate(&storage);
     operator::allow(&storage, &person(BOB), None, now()).unwrap();
@@ -83,7 +83,7 @@ fn a_broken_file_lets_nobody_in_and_nobody_who_was_shut_out() {
 }
 
 #[test]
-fn a_file_that_is_gone_for_a_moment_lets_nobody_in_and_refuses_nobody() {
+fn a_file_that_is_gone_for_a_moment_makes_the_gate_wait() {
     let storage = MemoryStorage::new();
     let gate = gate(&storage);
     operator::allow(&storage, &person(BOB), None, now()).unwrap();
@@ -121,7 +121,7 @@ fn judging_twice_in_a_moment_is_no_second_look_at_a_file_that_is_gone() {
 }
 
 #[test]
-fn who_looks_after_a_broken_file_was_kept_aside_does_not_know_either() {
+fn a_gate_that_looks_after_a_broken_file_was_kept_aside_waits_as_well() {
     let storage = MemoryStorage::new();
     storage.set_bytes(BROKEN_POLICY_FILE, b"{\"v\":1,");
     let gate = gate(&storage);
@@ -178,7 +178,7 @@ fn denials_outlive_a_broken_file_and_a_disk_that_fails() {
 }
 
 #[test]
-fn a_file_of_a_newer_version_is_left_alone_and_lets_nobody_in() {
+fn a_file_of_a_newer_version_is_left_alone_and_lets_no_person_in() {
     let storage = MemoryStorage::new();
     storage.set_bytes(POLICY_FILE, b"{\"v\":9}");
     let gate = gate(&storage);

@@ -168,7 +168,7 @@ async fn a_session_that_says_nothing_is_given_up_and_said_to_fail() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_held_is_told_and_nothing_more_is_handed_in_until_it_is_decided() {
+async fn a_held_message_is_told_and_nothing_more_is_handed_in_until_it_is_decided() {
     let home = Home::new();
     let mut qwen = qwen(&home, all_on()).await;
     qwen.wake_up.inbox.will(&[Some(ReceiptStatus::Held)]);
@@ -183,7 +183,7 @@ async fn what_is_held_is_told_and_nothing_more_is_handed_in_until_it_is_decided(
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_not_shown_stays_unread_and_unshown() {
+async fn a_message_that_is_not_shown_stays_unread_and_unshown() {
     for status in [ReceiptStatus::Denied, ReceiptStatus::Expired, ReceiptStatus::Misaddressed] {
         let home = Home::new();
         let mut qwen = qwen(&home, all_on()).await;
@@ -198,7 +198,7 @@ async fn what_is_not_shown_stays_unread_and_unshown() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_person_denies_after_it_was_held_comes_without_a_mark() {
+async fn a_message_that_the_user_denies_after_it_was_held_comes_without_a_mark() {
     let home = Home::new();
     let mut qwen = qwen(&home, all_on()).await;
     qwen.wake_up.inbox.will(&[Some(ReceiptStatus::Held)]);
@@ -228,7 +228,7 @@ async fn a_session_that_refuses_is_left_alone_for_an_hour() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_the_session_refuses_the_input_file_goes_on() {
+async fn after_a_refusal_of_the_session_the_input_file_goes_on() {
     let home = Home::new();
     let mut qwen = qwen(&home, all_on()).await;
     qwen.wake_up.inbox.will(&[Some(ReceiptStatus::Refused)]);
@@ -250,7 +250,7 @@ async fn where_the_session_refuses_the_input_file_goes_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_dropped_comes_again_later() {
+async fn a_dropped_message_comes_again_later() {
     let home = Home::new();
     let qwen = qwen(&home, all_on()).await;
     qwen.wake_up.inbox.will(&[Some(ReceiptStatus::Dropped)]);
@@ -263,7 +263,7 @@ async fn what_was_dropped_comes_again_later() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_pulled_meanwhile_is_not_handed_in_again() {
+async fn a_message_that_was_pulled_meanwhile_is_not_handed_in_again() {
     let home = Home::new();
     let mut qwen = qwen(&home, all_on()).await;
     qwen.wake_up.inbox.will(&[Some(ReceiptStatus::Dropped)]);
@@ -290,7 +290,7 @@ async fn switched_off_or_not_there_the_input_file_is_used() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whose_words_may_not_go_whole_is_announced_under_one_id_and_reminded_under_another() {
+async fn messages_that_may_not_go_whole_are_announced_under_one_id_and_reminded_under_another() {
     let home = Home::new();
     let mut wake_up = Arc::into_inner(Scripted::new()).unwrap();
     wake_up.inbox.is_there = true;
