@@ -10,8 +10,8 @@ pub mod show;
 
 pub use entraclaw_inbox::sessions::{
     GraphLine, HostLine, JournalLine, SESSIONS, STATUS_FILE, SessionFile, SessionLine, SourceLine,
-    SponsorsLine, StatusFile, leaders_word, living_consumers, session_file, session_lock, sessions_there,
-    somebody_polls,
+    SponsorsLine, StatusFile, a_session_polls, leaders_word, living_consumers, session_file, session_lock,
+    sessions_there,
 };
 pub(crate) use keeper::state_of;
 pub use keeper::{Keeper, WatchedSource};

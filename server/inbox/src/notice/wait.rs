@@ -10,7 +10,7 @@ use super::text::NoticeView;
 use super::{NoticeParts, take, trouble};
 use crate::journal::{ConsumerName, Journal, JournalError, Look, Purpose, WATCHER};
 use crate::rules::WaitCommand;
-use crate::sessions::somebody_polls;
+use crate::sessions::a_session_polls;
 use entraclaw_seams::storage::Storage;
 
 /// The exit code when the inbox could not be read.
@@ -143,7 +143,7 @@ async fn until_something(
         }
         if now >= deadline {
             // Without a polling session, the wait must say so, however short it was.
-            let listened = was_polled || somebody_polls(&*parts.storage);
+            let listened = was_polled || a_session_polls(&*parts.storage);
             return Ok(if listened { Ended::TimeUp } else { Ended::NobodyPolls });
         }
         if now >= next_life_look {
@@ -151,7 +151,7 @@ async fn until_something(
             if orphans.any_untold()? {
                 take_at = Some(now);
             }
-            if somebody_polls(&*parts.storage) {
+            if a_session_polls(&*parts.storage) {
                 poller_seen = now;
                 was_polled = true;
             } else if now.duration_since(poller_seen) >= POLLER_GRACE {

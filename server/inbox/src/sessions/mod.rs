@@ -62,7 +62,7 @@ fn is_alive(storage: &dyn Storage, id: &str) -> bool {
 }
 
 /// Whether a running session polls.
-pub fn somebody_polls(storage: &dyn Storage) -> bool {
+pub fn a_session_polls(storage: &dyn Storage) -> bool {
     sessions(storage).iter().any(|session| session.alive && session.file.leads)
 }
 
