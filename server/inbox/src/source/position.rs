@@ -77,7 +77,7 @@ pub fn begin<P: Position>(
 ) -> (P, Option<FirstStart>, u64) {
     let now = clock.now();
     let term = journal.term();
-    match load::<P>(storage, journal, term, now) {
+    let (position, first, what) = match load::<P>(storage, journal, term, now) {
         Found::Saved(mut position) => {
             let first = position.first_start().map(|at| {
                 let ago = Duration::try_from(now.duration_since(at)).unwrap_or_default();
@@ -86,28 +86,26 @@ pub fn begin<P: Position>(
                 }
                 FirstStart { ago: ago.min(FIRST_START_AGO_MAX), seen: Instant::now() }
             });
-            (position, first, term)
+            return (position, first, term);
         }
         Found::Nothing => {
             let first = FirstStart { ago: started.elapsed(), seen: Instant::now() };
             let mut position = P::starting_at(now);
             *position.first_start() = Some(first.history_ends(Duration::ZERO, now));
-            if let Err(error) = save(storage, term, &position) {
-                tracing::warn!(%error, file = P::FILE, "the first start could not be noted");
-            }
-            (position, Some(first), term)
+            (position, Some(first), "the first start")
         }
         Found::Broken(position, since, problem) => {
             let detail = format!("{} was broken ({problem}); reading again from {since}", P::FILE);
             tracing::warn!("{detail}");
             journal.interaction(Interaction::fault(detail));
             // If this process ends before the first answer, the next start must not count as a first start.
-            if let Err(error) = save(storage, term, &position) {
-                tracing::warn!(%error, file = P::FILE, "the place to read again from could not be noted");
-            }
-            (position, None, term)
+            (position, None, "the place to read again from")
         }
+    };
+    if let Err(error) = save(storage, term, &position) {
+        tracing::warn!(%error, file = P::FILE, "{what} could not be noted");
     }
+    (position, first, term)
 }
 
 enum Found<P> {
