@@ -49,9 +49,7 @@ pub(super) struct Flags {
 pub(super) fn run(flags: Flags) -> ExitCode {
     let environment = Environment::read();
     let place = Place::find(Entry::Look, flags.home, Vec::new(), &environment);
-    output::end(output::runtime().map_err(Into::into).map(|runtime| {
-        let facts = runtime.block_on(facts(&place, &environment));
-        runtime.shutdown_background();
+    output::end(output::block_on(facts(&place, &environment)).map_err(Into::into).map(|facts| {
         let diagnosis = examine(&facts);
         let code = if diagnosis.level == Level::Fail { ExitCode::FAILURE } else { ExitCode::SUCCESS };
         if flags.json { output::json(&diagnosis, code) } else { output::text(&show::human(&diagnosis), code) }

@@ -10,9 +10,10 @@ use jiff::Timestamp;
 
 use super::environment::Environment;
 use super::loopback::Loopback;
-use super::output;
+use super::output::{self, Done, Failure, usage};
 use super::place::{Entry, Home, Place};
-use entraclaw_microsoft::entra::keys::{Kept, KeyName, KeyStore, chosen_store, read_pem, with_files};
+use entraclaw_inbox::gate::Guid;
+use entraclaw_microsoft::entra::keys::{Kept, KeyStore, chosen_store, read_pem, with_files};
 use entraclaw_microsoft::entra::{AgentUser, Auth, Delegated, LoginBy};
 use entraclaw_microsoft::entra::{
     AuthError, AuthFailure, BrowserLogin, DeviceLogin, EntraParts, Redirects as _, SignInRecord, SignedIn,
@@ -22,12 +23,6 @@ use entraclaw_microsoft::http::ReqwestTransport;
 use entraclaw_seams::clock::{Clock as _, SystemClock};
 use entraclaw_seams::random::SplitMix;
 use entraclaw_seams::secret::Secret;
-
-const FAILED: u8 = 1;
-const USAGE: u8 = 2;
-
-/// The end of a command: success, or an exit code with the text to print.
-type Done = Result<(), (u8, String)>;
 
 /// Flags of `login`.
 #[derive(Debug, clap::Args)]
@@ -62,28 +57,11 @@ pub(super) struct LogoutFlags {
 }
 
 pub(super) fn login(flags: LoginFlags) -> ExitCode {
-    end(with_runtime(|| sign_in(flags)))
+    output::end(output::block_on(sign_in(flags)).map_err(Failure::from).flatten())
 }
 
 pub(super) fn logout(flags: LogoutFlags) -> ExitCode {
-    end(with_runtime(|| sign_out(flags)))
-}
-
-fn end(done: Done) -> ExitCode {
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err((code, text)) => {
-            let _ = writeln!(std::io::stderr(), "error: {text}");
-            ExitCode::from(code)
-        }
-    }
-}
-
-fn with_runtime<F: Future<Output = Done>>(command: impl FnOnce() -> F) -> Done {
-    let runtime = output::runtime().map_err(|problem| (FAILED, problem))?;
-    let done = runtime.block_on(command());
-    runtime.shutdown_background();
-    done
+    output::end(output::block_on(sign_out(flags)).map_err(Failure::from).flatten())
 }
 
 /// Prints a line for the person at the terminal, who may have closed it.
@@ -92,22 +70,25 @@ fn say(text: &str) {
     let _ = writeln!(out, "{text}").and_then(|()| out.flush());
 }
 
-fn failed(error: &AuthError) -> (u8, String) {
-    if error.is_transient() {
-        // This command does not try again by itself.
-        return (FAILED, format!("{}; check the network and `auth.login_url`, and try again", error.problem));
+impl From<AuthError> for Failure {
+    fn from(error: AuthError) -> Self {
+        if error.is_transient() {
+            // These commands do not try again by themselves.
+            return format!("{}; check the network and `auth.login_url`, and try again", error.problem)
+                .into();
+        }
+        error.to_string().into()
     }
-    (FAILED, error.to_string())
 }
 
 /// The configuration, which must be valid here: there is no model to tell.
-fn ready(home: Home) -> Result<Place, (u8, String)> {
+fn ready(home: Home) -> Result<Place, Failure> {
     let place = Place::find(Entry::Take, home, Vec::new(), &Environment::read());
     let troubles = place.troubles();
     if troubles.is_empty() {
         return Ok(place);
     }
-    Err((USAGE, format!("the configuration is not right:\n{}", troubles.join("\n"))))
+    Err(usage(format!("the configuration is not right:\n{}", troubles.join("\n"))))
 }
 
 const NO_MODE: &str = "`auth.mode` is not set; write one of \"agent-user\", \"device-code\" and \"browser\" below [auth] in \
@@ -127,57 +108,44 @@ async fn sign_in(flags: LoginFlags) -> Done {
         retries_max: 1,
     };
     match &config.auth {
-        Auth::None => Err((USAGE, NO_MODE.to_owned())),
-        Auth::Static(_) | Auth::TokenFile(_) => Err((
-            USAGE,
-            "`auth.mode` is static: the token is given, so there is nothing to sign in".to_owned(),
-        )),
+        Auth::None => return Err(usage(NO_MODE)),
+        Auth::Static(_) | Auth::TokenFile(_) => {
+            return Err(usage("`auth.mode` is static: the token is given, so there is nothing to sign in"));
+        }
         Auth::AgentUser(who) => {
             let with_files = with_files(&config.auth, keys.clone());
             bring_keys(&flags, who, &*keys, &*with_files).await?;
-            let ids = (who.tenant_id.as_str(), who.blueprint_id.as_str());
+            let ids = (&who.tenant_id, &who.blueprint_id);
             if flags.key.is_some() {
                 // The key is here, even if the hops fail.
-                record(&place, config.auth.mode(), ids, None)?;
+                record(&place, ids, None)?;
             }
             say(&format!("Trying the three hops at {} …", config.sign_in.authority.name()));
             let resource = graph_resource(&config.graph.origin);
-            let signed_in =
-                check_agent_user(parts, with_files, who, &resource).await.map_err(|error| failed(&error))?;
-            record(&place, config.auth.mode(), ids, Some(SystemClock.now()))?;
+            let signed_in = check_agent_user(parts, with_files, who, &resource).await?;
+            record(&place, ids, Some(SystemClock.now()))?;
             say_who(&signed_in);
-            Ok(())
         }
         Auth::Delegated(who) => {
             if flags.key.is_some() || flags.certificate.is_some() {
-                return Err((
-                    USAGE,
-                    "--key and --certificate are for `auth.mode` agent-user only".to_owned(),
-                ));
+                return Err(usage("--key and --certificate are for `auth.mode` agent-user only"));
             }
-            let name = KeyName {
-                kept: Kept::RefreshToken,
-                tenant_id: who.tenant_id.clone(),
-                client_id: who.client_id.clone(),
-            };
             // A sign-in is useless if the store can't keep it.
-            keys.get(&name).await.map_err(|error| failed(&error))?;
+            keys.get(&who.key_name()).await?;
             let signed_in = match who.how {
-                LoginBy::DeviceCode => by_device(parts, keys.clone(), who).await,
-                LoginBy::Browser => by_browser(parts, keys.clone(), who, flags.no_browser).await,
+                LoginBy::DeviceCode => by_device(parts, keys.clone(), who).await?,
+                LoginBy::Browser => by_browser(parts, keys.clone(), who, flags.no_browser).await?,
             };
-            let signed_in = signed_in.map_err(|error| failed(&error))?;
-            let ids = (who.tenant_id.as_str(), who.client_id.as_str());
-            record(&place, config.auth.mode(), ids, Some(SystemClock.now()))?;
+            record(&place, (&who.tenant_id, &who.client_id), Some(SystemClock.now()))?;
             say_who(&signed_in);
             say(&format!("The refresh token is kept in {}. `entraclaw logout` removes it.", keys.name()));
-            Ok(())
         }
     }
+    Ok(ExitCode::SUCCESS)
 }
 
 fn say_who(signed_in: &SignedIn) {
-    let known = |id: &Option<entraclaw_inbox::gate::Guid>| {
+    let known = |id: &Option<Guid>| {
         id.as_ref().map_or_else(|| "(the token does not say)".to_owned(), ToString::to_string)
     };
     say(&format!(
@@ -229,43 +197,45 @@ async fn by_browser(
 }
 
 /// Puts the brought key and certificate into `keys`, once they fit together; `known` also has those of the configuration.
-async fn bring_keys(flags: &LoginFlags, who: &AgentUser, keys: &dyn KeyStore, known: &dyn KeyStore) -> Done {
-    let name = |kept| KeyName { kept, tenant_id: who.tenant_id.clone(), client_id: who.blueprint_id.clone() };
+async fn bring_keys(
+    flags: &LoginFlags,
+    who: &AgentUser,
+    keys: &dyn KeyStore,
+    known: &dyn KeyStore,
+) -> Result<(), Failure> {
     let mut brought: Vec<(Kept, Secret, &Path)> = Vec::new();
     if let Some(path) = &flags.key {
-        let (key, certificate) =
-            read_pem(path, true).and_then(|pem| split_pem(&pem)).map_err(|e| failed(&e))?;
+        let (key, certificate) = split_pem(&read_pem(path, true)?)?;
         brought.push((Kept::PrivateKey, key, path));
         brought.extend(certificate.map(|certificate| (Kept::Certificate, certificate, path.as_path())));
     }
     if let Some(path) = &flags.certificate {
-        brought.push((Kept::Certificate, read_pem(path, false).map_err(|e| failed(&e))?, path));
+        brought.push((Kept::Certificate, read_pem(path, false)?, path));
     }
     let of = |wanted| brought.iter().rfind(|(kept, ..)| *kept == wanted).map(|(_, secret, _)| secret.clone());
     let key = match of(Kept::PrivateKey) {
         Some(key) => Some(key),
         None if brought.is_empty() => None,
-        None => known.get(&name(Kept::PrivateKey)).await.map_err(|error| failed(&error))?,
+        None => known.get(&who.key_name(Kept::PrivateKey)).await?,
     };
     let certificate = match of(Kept::Certificate) {
         Some(certificate) => Some(certificate),
-        None => known.get(&name(Kept::Certificate)).await.map_err(|error| failed(&error))?,
+        None => known.get(&who.key_name(Kept::Certificate)).await?,
     };
     if let Some(dates) = certificate.as_ref().and_then(Validity::read) {
-        dates.check(SystemClock.now()).map_err(|error| failed(&error))?;
+        dates.check(SystemClock.now())?;
     }
     if let Some(key) = key {
-        check_key(&key, certificate.as_ref(), who.thumbprint.as_ref(), who.algorithm)
-            .map_err(|error| failed(&error))?;
+        check_key(&key, certificate.as_ref(), who.thumbprint.as_ref(), who.algorithm)?;
     }
     for (kept, secret, path) in &brought {
         if *kept == Kept::Certificate {
             let Some(thumbprint) = thumbprint_of(secret) else {
-                return Err((USAGE, format!("{} holds no PEM certificate", path.display())));
+                return Err(usage(format!("{} holds no PEM certificate", path.display())));
             };
             say(&format!("The certificate's SHA-256 thumbprint is {thumbprint}."));
         }
-        keys.put(&name(*kept), secret).await.map_err(|error| failed(&error))?;
+        keys.put(&who.key_name(*kept), secret).await?;
     }
     if let Some(path) = &flags.key {
         say(&format!(
@@ -280,53 +250,48 @@ async fn bring_keys(flags: &LoginFlags, who: &AgentUser, keys: &dyn KeyStore, kn
 /// Records which store has the secrets of this tenant and application, and when they last signed in.
 fn record(
     place: &Place,
-    mode: &str,
-    (tenant_id, client_id): (&str, &str),
+    (tenant_id, client_id): (&Guid, &Guid),
     signed_in_at: Option<Timestamp>,
-) -> Done {
+) -> Result<(), String> {
     let record = SignInRecord {
         version: 1,
-        mode: mode.to_owned(),
+        mode: place.config.auth.mode().to_owned(),
         key_store: place.config.sign_in.key_store.as_str().to_owned(),
-        tenant_id: tenant_id.to_owned(),
-        client_id: client_id.to_owned(),
+        tenant_id: tenant_id.to_string(),
+        client_id: client_id.to_string(),
         signed_in_at,
     };
-    record.write(&*place.storage()).map_err(|error| {
-        (FAILED, format!("sign-in.json can't be written: {error}; see that the home folder is yours"))
-    })
+    record
+        .write(&*place.storage())
+        .map_err(|error| format!("sign-in.json can't be written: {error}; see that the home folder is yours"))
 }
 
 async fn sign_out(flags: LogoutFlags) -> Done {
     let place = ready(flags.home)?;
     let config = &place.config;
     let keys = chosen_store(&config.sign_in, &place.storage(), place.home.clone().unwrap_or_default());
-    let (kept, tenant_id, client_id): (&[Kept], _, _) = match &config.auth {
-        Auth::None => return Err((USAGE, NO_MODE.to_owned())),
+    let names = match &config.auth {
+        Auth::None => return Err(usage(NO_MODE)),
         Auth::Static(_) | Auth::TokenFile(_) => {
-            return Err((
-                USAGE,
-                "`auth.mode` is static: nothing is kept, so there is nothing to forget".to_owned(),
-            ));
+            return Err(usage("`auth.mode` is static: nothing is kept, so there is nothing to forget"));
         }
         Auth::AgentUser(who) if flags.key => {
-            (&[Kept::PrivateKey, Kept::Certificate], who.tenant_id.clone(), who.blueprint_id.clone())
+            [Kept::PrivateKey, Kept::Certificate].map(|kept| who.key_name(kept)).to_vec()
         }
         Auth::AgentUser(_) => {
             say(
                 "An agent user has no sign-in to forget. `entraclaw logout --key` removes its private key from here.",
             );
-            return Ok(());
+            return Ok(ExitCode::SUCCESS);
         }
-        Auth::Delegated(who) => (&[Kept::RefreshToken], who.tenant_id.clone(), who.client_id.clone()),
+        Auth::Delegated(who) => vec![who.key_name()],
     };
     let mut removed = false;
-    for kept in kept {
-        let name = KeyName { kept: *kept, tenant_id: tenant_id.clone(), client_id: client_id.clone() };
-        removed |= keys.remove(&name).await.map_err(|error| failed(&error))?;
+    for name in &names {
+        removed |= keys.remove(name).await?;
     }
     SignInRecord::remove(&*place.storage())
-        .map_err(|error| (FAILED, format!("sign-in.json can't be removed: {error}; remove it by hand")))?;
+        .map_err(|error| format!("sign-in.json can't be removed: {error}; remove it by hand"))?;
     say(&if removed {
         format!(
             "Signed out: removed from {}. A running server stays signed in until its token ends.",
@@ -335,5 +300,5 @@ async fn sign_out(flags: LogoutFlags) -> Done {
     } else {
         format!("Nothing was kept in {}.", keys.name())
     });
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use clap_complete::Generator as _;
+use clap_complete::{Generator as _, Shell};
 
 use super::output;
 
@@ -49,27 +49,6 @@ enum Program {
     EntraclawWait,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-enum Shell {
-    Bash,
-    Elvish,
-    Fish,
-    Powershell,
-    Zsh,
-}
-
-impl From<Shell> for clap_complete::Shell {
-    fn from(shell: Shell) -> Self {
-        match shell {
-            Shell::Bash => Self::Bash,
-            Shell::Elvish => Self::Elvish,
-            Shell::Fish => Self::Fish,
-            Shell::Powershell => Self::PowerShell,
-            Shell::Zsh => Self::Zsh,
-        }
-    }
-}
-
 /// Flags of `man`.
 #[derive(Debug, Args)]
 #[command(after_help = MAN_EXAMPLE)]
@@ -87,7 +66,7 @@ pub(super) fn completions(flags: &CompletionFlags, [whole, wait]: [clap::Command
     program.set_bin_name(name);
     program.build();
     let mut script = Vec::new();
-    if let Err(error) = clap_complete::Shell::from(flags.shell).try_generate(&program, &mut script) {
+    if let Err(error) = flags.shell.try_generate(&program, &mut script) {
         return output::complain(&format!("the completions can't be made: {error}"), ExitCode::FAILURE);
     }
     output::text(&String::from_utf8_lossy(&script), ExitCode::SUCCESS)

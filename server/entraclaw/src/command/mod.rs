@@ -136,10 +136,7 @@ pub fn run_wait() -> ExitCode {
     let line = wait_line().try_get_matches().and_then(|found| WaitLine::from_arg_matches(&found));
     match line {
         Ok(WaitLine { flags }) => wait::run(flags),
-        Err(error) => {
-            let code = u8::try_from(error.exit_code()).unwrap_or(2);
-            if error.print().is_err() { ExitCode::FAILURE } else { ExitCode::from(code) }
-        }
+        Err(error) => printed(&error, error.exit_code()),
     }
 }
 
@@ -166,14 +163,14 @@ pub fn run() -> ExitCode {
             Command::Man(flags) => manual::pages(&flags, command_lines()),
         },
         Err(error) => {
-            // Help and version belong on stdout; clap knows which is which.
-            let code = u8::try_from(error.exit_code()).unwrap_or(2);
             // A hook that exits with 2 blocks its host.
-            let code = if std::env::args_os().nth(1).is_some_and(|name| name == "hook") { 0 } else { code };
-            if error.print().is_err() {
-                return ExitCode::from(1);
-            }
-            ExitCode::from(code)
+            let is_hook = std::env::args_os().nth(1).is_some_and(|name| name == "hook");
+            printed(&error, if is_hook { 0 } else { error.exit_code() })
         }
     }
+}
+
+/// Prints a mistake in the command line, or the help or version that was asked for; clap knows which belongs on stdout.
+fn printed(error: &clap::Error, code: i32) -> ExitCode {
+    if error.print().is_err() { ExitCode::FAILURE } else { ExitCode::from(u8::try_from(code).unwrap_or(2)) }
 }

@@ -18,15 +18,21 @@ pub(super) struct Failure {
     pub(super) problem: String,
 }
 
-impl<T: Into<String>> From<T> for Failure {
-    fn from(problem: T) -> Self {
-        Self { code: ExitCode::FAILURE, problem: problem.into() }
+impl From<String> for Failure {
+    fn from(problem: String) -> Self {
+        Self { code: ExitCode::FAILURE, problem }
+    }
+}
+
+impl From<&str> for Failure {
+    fn from(problem: &str) -> Self {
+        problem.to_owned().into()
     }
 }
 
 /// The failure of a wrong command line.
-pub(super) fn usage(problem: String) -> Failure {
-    Failure { code: ExitCode::from(2), problem }
+pub(super) fn usage(problem: impl Into<String>) -> Failure {
+    Failure { code: ExitCode::from(2), problem: problem.into() }
 }
 
 /// Writes the problem of a command that failed to stderr, and gives the exit code.
@@ -43,6 +49,14 @@ pub(super) fn unreadable(error: impl Display) -> String {
 pub(super) fn runtime() -> Result<Runtime, String> {
     let runtime = Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| format!("the asynchronous runtime could not be started: {error}"))
+}
+
+/// Runs a future to its end, and leaves alone what still runs beside it.
+pub(super) fn block_on<T>(future: impl Future<Output = T>) -> Result<T, String> {
+    let runtime = runtime()?;
+    let done = runtime.block_on(future);
+    runtime.shutdown_background();
+    Ok(done)
 }
 
 /// Writes text, with colours if a terminal shows them. A closed pipe is not an error.

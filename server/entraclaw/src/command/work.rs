@@ -50,9 +50,7 @@ fn perform(flags: Flags) -> Done {
     let Some(storage) = open_home(Entry::Look, flags.home, &environment)? else {
         return Err("there is no home folder yet, so there is no job; a session of a host makes both".into());
     };
-    let runtime = output::runtime()?;
-    let outcome = runtime.block_on(work(&flags.id, storage, environment));
-    runtime.shutdown_background();
+    let outcome = output::block_on(work(&flags.id, storage, environment))?;
     Ok(output::text(&outcome?, ExitCode::SUCCESS))
 }
 
