@@ -20,14 +20,14 @@ use tokio::sync::{mpsc, watch};
 
 use crate::config::Config;
 use crate::status::{Keeper, WatchedSource};
-use entraclaw_inbox::gate::{Agent, Gate, MailGate, PairingReply, Person, PolicyNews};
+use entraclaw_inbox::gate::{Agent, Gate, MailGate, PairingReply, PolicyNews};
 use entraclaw_inbox::journal::{Interaction, Journal, JournalOptions};
 use entraclaw_inbox::permission::{self, PermissionPort, REQUESTS_MAX, Relay, Teller};
 use entraclaw_inbox::presence::Presence;
 use entraclaw_inbox::provider::{self, SessionOptions};
 use entraclaw_inbox::record::Channel;
 use entraclaw_inbox::rules::WaitCommand;
-use entraclaw_inbox::source::SourceStatus;
+use entraclaw_inbox::source::{InboundSource, SourceStatus};
 use entraclaw_inbox::tool::{MailProvider, ToolSet};
 use entraclaw_inbox::upkeep::{LastRound, Upkeep};
 use entraclaw_inbox::wake_up::{ActivityWatch, InboxSocket, NoWakeUps, Trust, WakeUpCarrier, WakeUps};
@@ -48,8 +48,9 @@ use entraclaw_seams::random::Random;
 use entraclaw_seams::storage::{MemoryStorage, Storage};
 
 use self::health::health;
-use self::lead::{keep_up, poll};
+use self::lead::keep_up;
 use self::sponsors::{Sponsors, know_sponsors};
+use self::while_leading::{listen, while_leading};
 pub use entraclaw_mcp::Exit;
 
 /// The head start of the host's first request before the network is used.
@@ -170,35 +171,25 @@ impl App {
 
     /// The gate for the people of the configuration, and for those of the policy once it is read.
     pub(crate) fn gate(&self) -> Gate {
-        let people = self.config.allow.iter().map(|allowed| Person {
-            tenant_id: allowed.tenant_id.clone(),
-            object_id: allowed.object_id.clone(),
-            mail: allowed.mail.clone(),
-            name: allowed.name.clone(),
-            ..Person::default()
-        });
-        Gate::for_people(people.collect()).with_policy(self.storage.clone())
+        Gate::for_people(self.config.allow.clone()).with_policy(self.storage.clone())
     }
 
     /// The sources, for `entraclaw status`.
     fn watched_sources(&self) -> Vec<WatchedSource> {
-        let (teams, mail) = (&self.config.teams, &self.config.mail);
-        let teams = teams.enabled.then(|| WatchedSource {
-            name: "teams",
-            poll_interval: Some(teams.idle_poll_interval),
-            status: self.teams_status.clone(),
-        });
-        let mail = mail.enabled.then(|| WatchedSource {
-            name: "mail",
-            poll_interval: Some(mail.poll_interval),
-            status: self.mail_status.clone(),
-        });
-        let bot = self.config.bot.enabled.then(|| WatchedSource {
-            name: "bot",
-            poll_interval: None,
-            status: self.bot_status.clone(),
-        });
-        teams.into_iter().chain(mail).chain(bot).collect()
+        let (teams, mail, bot) = (&self.config.teams, &self.config.mail, &self.config.bot);
+        let sources = [
+            (teams.enabled, "teams", Some(teams.idle_poll_interval), &self.teams_status),
+            (mail.enabled, "mail", Some(mail.poll_interval), &self.mail_status),
+            (bot.enabled, "bot", None, &self.bot_status),
+        ];
+        let enabled = sources.into_iter().filter(|(enabled, ..)| *enabled);
+        enabled
+            .map(|(_, name, poll_interval, status)| WatchedSource {
+                name,
+                poll_interval,
+                status: status.clone(),
+            })
+            .collect()
     }
 
     /// Whether this process can poll Teams or mail.
@@ -364,22 +355,33 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
         },
         app.teams_status.clone(),
     );
+    let teams = polled(teams, polls && app.config.teams.enabled);
+    let mail = polled(mail, polls && app.config.mail.enabled);
     tokio::select! {
         biased;
         exit = provider::serve(session, reader, writer) => exit,
         never = keep_up(&journal, &gate, &*app.storage, &lead, may_lead) => match never {},
-        never = work::bring(work, &journal, leading.clone()) => match never {},
+        never = while_leading(work, &journal, leading.clone()) => match never {},
         never = send_pairings(pairings, &outbox) => match never {},
         never = or_never(relay) => match never {},
         never = or_never(wake_ups) => match never {},
         never = know_sponsors(sponsors, &sponsors_known) => match never {},
-        never = bot::listen(bot, &journal, leading.clone(), sponsored.clone()) => match never {},
-        never = poll(teams, &journal, leading.clone(), sponsored.clone(), polls && app.config.teams.enabled) => match never {},
-        never = poll(mail, &journal, leading.clone(), sponsored, polls && app.config.mail.enabled) => match never {},
+        never = listen(bot, &journal, leading.clone(), sponsored.clone()) => match never {},
+        never = listen(teams, &journal, leading.clone(), sponsored.clone()) => match never {},
+        never = listen(mail, &journal, leading.clone(), sponsored) => match never {},
         never = tokens.keep_fresh() => match never {},
         never = upkeep.run(leading.clone()) => match never {},
         never = keeper.run(leading) => match never {},
     }
+}
+
+/// The source, if it is polled.
+fn polled<S: InboundSource>(source: S, polls: bool) -> Option<S> {
+    if !polls {
+        let name = source.name();
+        tracing::info!("{name} is not polled: there is no usable sign-in, or `{name}.enabled` is false");
+    }
+    polls.then_some(source)
 }
 
 /// The names of the sources for people.

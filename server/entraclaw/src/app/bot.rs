@@ -1,16 +1,10 @@
-//! The bot in a session: its parts, and when it listens.
+//! The bot in a session: its parts.
 //! It must never stop a server because a part is missing: that is reported, and the rest goes on.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
-use tokio::sync::watch;
-use tokio::time::sleep;
-
-use super::while_leading::while_leading;
-use super::{App, NETWORK_PAUSE};
+use super::App;
 use entraclaw_inbox::gate::{Agent, Gate};
-use entraclaw_inbox::journal::Journal;
 use entraclaw_microsoft::bot::{BotParts, BotSource, Credentials};
 
 /// The bot, if it is enabled and has its credentials.
@@ -32,17 +26,4 @@ pub(super) fn source(app: &App, gate: &Arc<Gate>, agent: Agent) -> Option<BotSou
         options: app.config.bot.clone(),
     };
     Some(BotSource::new(parts, credentials.ok()?, app.bot_status.clone()))
-}
-
-/// Listens once this process leads and the sponsors are known.
-pub(super) async fn listen(
-    bot: Option<BotSource>,
-    journal: &Journal,
-    mut leading: watch::Receiver<bool>,
-    mut sponsored: watch::Receiver<bool>,
-) -> Infallible {
-    let Some(mut bot) = bot else { return std::future::pending().await };
-    sleep(NETWORK_PAUSE).await;
-    let _ = sponsored.wait_for(|known| *known).await;
-    while_leading(&mut bot, journal, &mut leading).await
 }

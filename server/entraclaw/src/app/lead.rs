@@ -9,13 +9,10 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
-use super::NETWORK_PAUSE;
-use super::while_leading::while_leading;
 use super::work::ForWork;
 use crate::status::sessions_there;
 use entraclaw_inbox::gate::Gate;
 use entraclaw_inbox::journal::{Journal, JournalError, Pulse};
-use entraclaw_inbox::source::InboundSource;
 use entraclaw_seams::storage::{Changes, Storage};
 
 /// How often a follower looks for new records if no change is reported. It tries to lead at every second look.
@@ -282,24 +279,6 @@ async fn rest(every_change: &mut Changes, until: Option<Instant>) -> bool {
         sleep(LEAD_INTERVAL.saturating_sub(Duration::from_nanos(u64::try_from(late).unwrap_or(0)))).await;
     }
     is_news
-}
-
-/// Runs the source while this process leads, once the sponsors were asked for: their messages would wait before that.
-pub(super) async fn poll(
-    mut source: impl InboundSource,
-    journal: &Journal,
-    mut leading: watch::Receiver<bool>,
-    mut sponsored: watch::Receiver<bool>,
-    polls: bool,
-) -> Infallible {
-    if !polls {
-        let name = source.name();
-        tracing::info!("{name} is not polled: there is no usable sign-in, or `{name}.enabled` is false");
-        return std::future::pending().await;
-    }
-    sleep(NETWORK_PAUSE).await;
-    let _ = sponsored.wait_for(|known| *known).await;
-    while_leading(&mut source, journal, &mut leading).await
 }
 
 #[cfg(test)]

@@ -1,15 +1,10 @@
 //! Work that outlives its caller in a session: the source that brings results, and how long jobs are kept.
 //! A session without another source must never lead for longer than results wait.
 
-use std::convert::Infallible;
-
 use jiff::{Timestamp, ToSpan as _};
-use tokio::sync::watch;
 use tokio::time::{Duration, Instant};
 
 use super::App;
-use super::while_leading::while_leading;
-use entraclaw_inbox::journal::Journal;
 use entraclaw_inbox::upkeep::{Limits, Pruning};
 use entraclaw_seams::storage::Storage;
 use entraclaw_work::{Collector, SPOOL, WORK, WorkSource};
@@ -28,18 +23,6 @@ pub(super) fn source(app: &App) -> Option<WorkSource> {
         let (storage, clock, processes) = (app.storage.clone(), app.clock.clone(), app.processes.clone());
         WorkSource::new(storage, clock, processes, app.home.clone(), status)
     })
-}
-
-/// Brings results once this process leads.
-pub(super) async fn bring(
-    source: Option<WorkSource>,
-    journal: &Journal,
-    mut leading: watch::Receiver<bool>,
-) -> Infallible {
-    match source {
-        Some(mut source) => while_leading(&mut source, journal, &mut leading).await,
-        None => std::future::pending().await,
-    }
 }
 
 /// Makes the function that removes folders of finished jobs, by the limits of messages.

@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::error::{ConfigError, ConfigErrors, Origin};
 use super::key::{self, Key, Takes};
 use super::{
-    ALLOW_ENTRIES_MAX, Allow, Config, Gate, Graph, Identity, Inbox, Log, Mcp, POLL_INTERVAL_REMOTE_MIN,
-    Sources, duration, file,
+    ALLOW_ENTRIES_MAX, Config, Gate, Graph, Identity, Inbox, Log, Mcp, POLL_INTERVAL_REMOTE_MIN, Sources,
+    duration, file,
 };
 use entraclaw_inbox::gate::{Guid, Person, WILDCARDS};
 use entraclaw_inbox::journal::ConsumerName;
@@ -396,7 +396,7 @@ impl Loader {
         }
     }
 
-    fn people(&mut self) -> Vec<Allow> {
+    fn people(&mut self) -> Vec<Person> {
         let texts = std::mem::take(&mut self.allow);
         if let Some((_, at)) = texts.get(ALLOW_ENTRIES_MAX) {
             let problem = format!("the allowlist has {} entries", texts.len());
@@ -414,7 +414,7 @@ impl Loader {
         people
     }
 
-    fn person(&mut self, text: file::AllowText, at: &Origin) -> Option<Allow> {
+    fn person(&mut self, text: file::AllowText, at: &Origin) -> Option<Person> {
         let before = self.errors.len();
         for (field, value) in [("tenant_id", &text.tenant_id), ("object_id", &text.object_id)] {
             if let Some(value) = value
@@ -440,11 +440,12 @@ impl Loader {
                 "write one address such as alice@contoso.com",
             );
         }
-        (self.errors.len() == before).then(|| Allow {
+        (self.errors.len() == before).then(|| Person {
             tenant_id: text.tenant_id.as_deref().and_then(Guid::parse),
             object_id: text.object_id.as_deref().and_then(Guid::parse),
             mail: text.mail.map(|m| m.trim().to_ascii_lowercase()),
             name: text.name,
+            ..Person::default()
         })
     }
 }

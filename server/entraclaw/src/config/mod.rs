@@ -16,7 +16,7 @@ use std::time::Duration;
 pub use error::{ConfigError, ConfigErrors, Origin};
 pub use key::Key;
 
-use entraclaw_inbox::gate::Guid;
+use entraclaw_inbox::gate::{Guid, Person};
 use entraclaw_inbox::journal::ConsumerName;
 use entraclaw_inbox::tool::ToolSet;
 pub use entraclaw_inbox::upkeep::Retention;
@@ -64,7 +64,7 @@ pub struct Config {
     /// `wake.whole_text`: the senders whose messages go whole through a wake-up.
     pub whole_text: WholeText,
     /// `[[allow]]`
-    pub allow: Vec<Allow>,
+    pub allow: Vec<Person>,
 }
 
 impl Default for Config {
@@ -132,19 +132,6 @@ pub struct Log {
     pub file_mb: u32,
     /// Log files that are kept, the current one included.
     pub files: u32,
-}
-
-/// A person who may write to the agent.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Allow {
-    /// The person's home tenant.
-    pub tenant_id: Option<Guid>,
-    /// The person's object id there.
-    pub object_id: Option<Guid>,
-    /// The person's mail address, in lower case.
-    pub mail: Option<String>,
-    /// A name for readers of the file; never an identity.
-    pub name: Option<String>,
 }
 
 /// The texts from outside, before they are read.
