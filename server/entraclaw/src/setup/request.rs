@@ -60,16 +60,9 @@ const NAMES: [(&str, &str); 8] = [
 
 impl Host {
     /// All hosts.
-    pub const ALL: [Self; 8] = [
-        Self::ClaudeCode,
-        Self::CopilotCli,
-        Self::Codex,
-        Self::GeminiCli,
-        Self::Opencode,
-        Self::QwenCode,
-        Self::Vscode,
-        Self::Cursor,
-    ];
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::value_variants().iter().copied()
+    }
 
     /// The name on the command line; of the hosts that were run, also the family of `mcp::hosts`.
     pub fn name(self) -> &'static str {
@@ -83,7 +76,7 @@ impl Host {
 
     /// The host with this name on the command line.
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|host| host.name() == name)
+        Self::all().find(|host| host.name() == name)
     }
 }
 
@@ -418,7 +411,7 @@ mod tests {
 
     #[test]
     fn names_are_what_the_command_line_takes() {
-        for host in Host::ALL {
+        for host in Host::all() {
             assert_eq!(host.to_possible_value().unwrap().get_name(), host.name());
             assert_eq!(Host::named(host.name()), Some(host));
         }

@@ -44,7 +44,7 @@ fn carriers(host: Host) -> Vec<Carrier> {
 
 fn requests() -> Vec<Request> {
     let mut all = Vec::new();
-    for host in Host::ALL {
+    for host in Host::all() {
         for scope in [Scope::User, Scope::Project] {
             let plain = request(host, scope);
             all.push(Request { carriers: carriers(host), ..plain.clone() });
@@ -116,7 +116,7 @@ fn every_file_is_in_the_requested_place_and_once() {
 
 #[test]
 fn a_home_folder_elsewhere_reaches_server_hooks_and_wait() {
-    for host in Host::ALL {
+    for host in Host::all() {
         let elsewhere = Request {
             home: "/srv/it's here".to_owned(),
             home_is_default: false,
@@ -133,7 +133,7 @@ fn a_home_folder_elsewhere_reaches_server_hooks_and_wait() {
 #[test]
 fn a_text_for_several_hosts_has_no_hosts_own_rule() {
     let generic = entraclaw_inbox::rules::section(None, &entraclaw_inbox::rules::WaitCommand::default());
-    for host in Host::ALL {
+    for host in Host::all() {
         for file in recipe(&request(host, Scope::Project)).files {
             if let Content::Section(section) = file.content {
                 assert_eq!(section, generic, "{}", host.name());
@@ -247,7 +247,7 @@ fn a_hosts_additions_to_our_table_stay_until_it_is_removed() {
 
 #[test]
 fn without_a_receipt_recognisable_content_is_removed() {
-    for host in Host::ALL {
+    for host in Host::all() {
         for file in recipe(&Request { carriers: carriers(host), ..request(host, Scope::User) }).files {
             let text = fresh(&file.content);
             let found = Found { text: Some(&text), ..Found::default() };
@@ -438,7 +438,7 @@ fn copilot_gets_no_hook_that_its_version_does_not_know() {
 #[test]
 fn withheld_variables_are_passed_on_by_name_and_never_by_value() {
     let names = ["ENTRACLAW_ACCESS_TOKEN", "ENTRACLAW_AUTH", "ENTRACLAW_GRAPH_URL", "ENTRACLAW_HOME"];
-    for host in Host::ALL {
+    for host in Host::all() {
         let given = names.map(str::to_owned).to_vec();
         let request = Request { given, ..request(host, Scope::User) };
         let text = fresh(&recipe(&request).files[0].content);
