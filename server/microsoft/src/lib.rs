@@ -6,6 +6,7 @@ pub mod bot;
 pub mod entra;
 pub mod graph;
 pub mod http;
+mod incoming;
 pub mod mail;
 mod outgoing;
 pub mod teams;

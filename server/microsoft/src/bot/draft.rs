@@ -1,31 +1,14 @@
 //! Turns an activity of an allowed person into a draft of a record: sanitised text, and the facts beside it.
 //! It must never let a raw text of a stranger through, in the text or in the facts.
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 
 use super::wire::{Activity, HTML, Part};
-use entraclaw_inbox::record::{Channel, Draft};
-use entraclaw_sanitize::{
-    Attachment, AttachmentKind, Context, Limits, Markup, clean_file_name, clean_name, sanitize,
+use crate::incoming::{
+    DELETED_TEXT, Facts, NAMELESS, Version, attachments_named, display_name, plain_attachment,
 };
-
-/// The name for a person for whom the channel gives none.
-const NAMELESS: &str = "(no name)";
-/// The most attachments that the facts name; the text names all.
-const ATTACHMENTS_NAMED_MAX: usize = 10;
-
-/// The version of a message that a draft carries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Version {
-    /// The message as it was written.
-    First,
-    /// A later text.
-    Edit,
-    /// The news that the message was deleted.
-    Deletion,
-}
+use entraclaw_inbox::record::{Channel, Draft};
+use entraclaw_sanitize::{Attachment, AttachmentKind, Context, Limits, Markup, clean_name, sanitize};
 
 /// The key under which the journal knows a version of a message.
 pub(super) fn key(activity: &Activity, version: Version) -> String {
@@ -45,58 +28,30 @@ pub(super) fn draft(activity: &Activity, version: Version, now: Timestamp) -> Dr
     let (input, markup) = readable(activity);
     let context = Context { attachments: attachments(&activity.parts), mentions: Vec::new() };
     let clean = sanitize(&input, markup, &context, &Limits::default());
-    let from = activity.from.name.as_deref().map(clean_name).filter(|name| !name.is_empty());
-    let from = from.unwrap_or_else(|| NAMELESS.to_owned());
+    let from = display_name(activity.from.name.as_deref()).unwrap_or_else(|| NAMELESS.to_owned());
     let ts = activity.timestamp.unwrap_or(now).to_string();
-
-    let mut meta = BTreeMap::new();
-    let mut put = |name: &str, value: String| {
-        if !value.is_empty() {
-            meta.insert(name.to_owned(), value);
-        }
-    };
-    let id =
-        |id: &Option<String>| id.as_deref().map(|id| clean_name(id).to_ascii_lowercase()).unwrap_or_default();
-    put("chat_id", activity.conversation_id.clone());
-    put("message_id", activity.id.clone());
-    put("user", from.clone());
-    put("ts", ts.clone());
-    put("chat_type", clean_name(&activity.conversation_kind));
-    put("sender_id", id(&activity.from.object_id));
-    put("sender_tenant_id", id(&activity.tenant_id));
-    let mut content = clean.text;
-    if content.is_empty() && activity.mentions_bot() {
-        "(only a mention of you)".clone_into(&mut content);
-    }
+    let id = |id: &Option<String>| id.as_deref().map(clean_name).unwrap_or_default().to_ascii_lowercase();
+    let mut facts = Facts::new(Channel::Bot, &activity.conversation_id, &activity.id, from, ts.clone());
+    facts.put("chat_type", clean_name(&activity.conversation_kind));
+    facts.put("sender_id", id(&activity.from.object_id));
+    facts.put("sender_tenant_id", id(&activity.tenant_id));
     if version == Version::Deletion {
-        "(this message was deleted by its author)".clone_into(&mut content);
-    } else {
-        put("reply_to", activity.reply_to.as_deref().map(clean_name).unwrap_or_default());
-        put("attachments", named(&context));
-        put("sanitized", counted(&clean.removed));
-        put("suspicious", counted(&clean.flagged));
-        if clean.left_out_bytes > 0 {
-            put("left_out_bytes", clean.left_out_bytes.to_string());
-        }
-        if activity.mentions_bot() {
-            put("mentions_me", "true".to_owned());
-        }
-        if version == Version::Edit {
-            put("edited_at", ts.clone());
+        return facts.draft(key(activity, version), DELETED_TEXT.to_owned(), version);
+    }
+    facts.put("reply_to", activity.reply_to.as_deref().map(clean_name).unwrap_or_default());
+    facts.put("attachments", attachments_named(&context.attachments));
+    facts.put_findings(&clean);
+    let mut content = clean.text;
+    if activity.mentions_bot() {
+        facts.put("mentions_me", "true");
+        if content.is_empty() {
+            "(only a mention of you)".clone_into(&mut content);
         }
     }
-    Draft {
-        key: key(activity, version),
-        id: activity.id.clone(),
-        channel: Channel::Bot,
-        chat_id: activity.conversation_id.clone(),
-        from,
-        ts,
-        content_text_sanitized: content,
-        meta,
-        edit_of: (version != Version::First).then(|| activity.id.clone()),
-        deleted: version == Version::Deletion,
+    if version == Version::Edit {
+        facts.put("edited_at", ts);
     }
+    facts.draft(key(activity, version), content, version)
 }
 
 /// Whether there is anything to read; a mention alone is enough.
@@ -137,29 +92,8 @@ fn kind(part: &Part) -> AttachmentKind {
         kind if kind.starts_with("application/vnd.microsoft.card.") => {
             AttachmentKind::Card { title: part.title.clone().or(name) }
         }
-        kind if kind.starts_with("image/") => AttachmentKind::Image { name },
-        kind => match name {
-            Some(name) => AttachmentKind::File { name },
-            None => AttachmentKind::Other { content_type: kind.to_owned() },
-        },
+        kind => plain_attachment(kind, name),
     }
-}
-
-fn named(context: &Context) -> String {
-    let names = context.attachments.iter().map(|attachment| match &attachment.kind {
-        AttachmentKind::File { name } => format!("file {}", clean_file_name(name)),
-        AttachmentKind::Card { .. } => "card".to_owned(),
-        AttachmentKind::Image { .. } => "image".to_owned(),
-        AttachmentKind::Other { content_type } => clean_name(content_type),
-        AttachmentKind::Quote { .. } | AttachmentKind::Forwarded { .. } | AttachmentKind::Code { .. } => {
-            "quote".to_owned()
-        }
-    });
-    clean_name(&names.take(ATTACHMENTS_NAMED_MAX).collect::<Vec<_>>().join(", "))
-}
-
-fn counted(counts: &BTreeMap<&'static str, u32>) -> String {
-    counts.iter().map(|(kind, count)| format!("{kind}:{count}")).collect::<Vec<_>>().join(",")
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::conversations::{CONVERSATIONS_FILE, Conversations};
-use super::draft::{Version, draft, key, says_something};
+use super::draft::{draft, key, says_something};
 use super::endpoint::{BOT_BODY_BYTES_MAX, BotReply, BotRequest, Reception};
 use super::jwt::{Believed, Fault, Token, bearer};
 use super::keys::{Found, Key, Keys};
@@ -20,6 +20,7 @@ use super::service::Service;
 use super::strangers::Told;
 use super::wire::{Activity, Kind, is_id};
 use super::{BotParts, SourceStatus};
+use crate::incoming::Version;
 use entraclaw_inbox::gate::{Guid, Reason, Refusals, Verdict};
 use entraclaw_inbox::journal::{Interaction, InteractionKind, Journal, JournalError};
 use entraclaw_inbox::record::{Channel, Draft};

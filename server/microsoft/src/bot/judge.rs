@@ -8,15 +8,14 @@ use std::io;
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
-use super::draft::Version;
 use super::intake::Intake;
 use super::strangers::Told;
 use super::wire::{Activity, HTML, Kind, Part};
+use crate::incoming::{Version, display_name, permission_answer};
 use entraclaw_inbox::gate::{ChatRule, Guid, Reason, Refusal, Sender, SenderKind, Stranger, Verdict};
 use entraclaw_inbox::journal::{Interaction, InteractionKind};
 use entraclaw_inbox::permission::{self, Answer};
 use entraclaw_inbox::record::Channel;
-use entraclaw_sanitize::{Context, Limits, Markup, clean_name, sanitize};
 
 impl Intake<'_> {
     /// Learns the time of the channel's clock; an activity that came without delay shows it best. The time
@@ -87,7 +86,7 @@ impl Intake<'_> {
         let stranger = Stranger {
             tenant_id,
             object_id,
-            name: activity.from.name.as_deref().map(clean_name).filter(|name| !name.is_empty()),
+            name: display_name(activity.from.name.as_deref()),
             chat_id: activity.conversation_id.clone(),
             channel: Channel::Bot,
         };
@@ -113,12 +112,9 @@ impl Intake<'_> {
         if activity.kind != Kind::Message || activity.is_group() || !is_bare {
             return Ok(false);
         }
-        let markup = if activity.html { Markup::Html } else { Markup::Text };
-        let clean = sanitize(&activity.text, markup, &Context::default(), &Limits::default());
-        if !clean.removed.is_empty() || !clean.flagged.is_empty() || clean.left_out_bytes > 0 {
+        let Some((code, behavior)) = permission_answer(&activity.text, activity.html) else {
             return Ok(false);
-        }
-        let Some((code, behavior)) = permission::parse(&clean.text) else { return Ok(false) };
+        };
         let Some(ids) = sender(activity).person(&self.parts.agent) else { return Ok(false) };
         let answer = Answer {
             code,

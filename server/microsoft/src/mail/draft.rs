@@ -1,13 +1,12 @@
 //! Turns a mail of an allowed person into a draft of a record: sanitised text, and facts.
 //! It must never let a sender's raw text through, in the text or in the facts.
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 
 use super::auth::Proof;
 use super::history;
 use super::wire::{Body, Mail, Part, Person};
+use crate::incoming::{Facts, NAMED_MAX, Version};
 use entraclaw_inbox::gate::MailAddress;
 use entraclaw_inbox::record::{Channel, Draft};
 use entraclaw_sanitize::{
@@ -20,8 +19,6 @@ pub(super) const CHAT_ID: &str = "email";
 pub(super) const SENDER_MAIL: &str = "sender_mail";
 /// The fact that holds Graph's id of the conversation.
 pub(super) const CONVERSATION: &str = "conversation_id";
-/// The most attachments that the facts name; the text names all of them.
-const ATTACHMENTS_NAMED_MAX: usize = 10;
 /// The longest display name that is shown before an address.
 const NAME_CHARS_MAX: usize = 80;
 /// The longest `Message-ID` that is kept unchanged.
@@ -93,45 +90,20 @@ pub(super) fn draft(mail: &Mail, from: &MailAddress, proof: Proof, now: Timestam
     let clean = sanitize(&body.content, markup, &context, &Limits::default());
     let name = shown_name(mail.from.as_ref(), from);
     let ts = mail.received.or(mail.sent).unwrap_or(now).to_string();
-
-    let mut meta = BTreeMap::new();
-    let mut put = |name: &str, value: String| {
-        if !value.is_empty() {
-            meta.insert(name.to_owned(), value);
-        }
-    };
-    put("chat_id", CHAT_ID.to_owned());
-    put("message_id", mail.id.clone());
-    put("user", name.clone());
-    put("ts", ts.clone());
-    put(SENDER_MAIL, clean_name(from.as_str()));
-    put("verified_by", proof.as_str().to_owned());
-    put(CONVERSATION, mail.conversation_id.clone());
-    put("subject", clean_name(&mail.subject));
-    put("to", named_people(&mail.to));
-    put("cc", named_people(&mail.cc));
+    let mut facts = Facts::new(Channel::Email, CHAT_ID, &mail.id, name, ts);
+    facts.put(SENDER_MAIL, clean_name(from.as_str()));
+    facts.put("verified_by", proof.as_str());
+    facts.put(CONVERSATION, mail.conversation_id.as_str());
+    facts.put("subject", clean_name(&mail.subject));
+    facts.put("to", named_people(&mail.to));
+    facts.put("cc", named_people(&mail.cc));
     if !matches!(mail.importance.as_str(), "" | "normal") {
-        put("importance", clean_name(&mail.importance));
+        facts.put("importance", clean_name(&mail.importance));
     }
-    put("attachments", named(&mail.attachments));
-    put("encrypted", encryption.map_or("", Encryption::as_str).to_owned());
-    put("sanitized", counted(&clean.removed));
-    put("suspicious", counted(&clean.flagged));
-    if clean.left_out_bytes > 0 {
-        put("left_out_bytes", clean.left_out_bytes.to_string());
-    }
-    Draft {
-        key: key(mail),
-        id: mail.id.clone(),
-        channel: Channel::Email,
-        chat_id: CHAT_ID.to_owned(),
-        from: name,
-        ts,
-        content_text_sanitized: with_subject(&mail.subject, clean.text),
-        meta,
-        edit_of: None,
-        deleted: false,
-    }
+    facts.put("attachments", named(&mail.attachments));
+    facts.put("encrypted", encryption.map_or("", Encryption::as_str));
+    facts.put_findings(&clean);
+    facts.draft(key(mail), with_subject(&mail.subject, clean.text), Version::First)
 }
 
 /// The sender's display name with the proven address, which is the part that counts.
@@ -178,18 +150,14 @@ fn context(mail: &Mail, history: &str, encryption: Option<Encryption>) -> Contex
 
 /// Addresses in one line.
 pub(super) fn named_people(people: &[Person]) -> String {
-    let names = people.iter().map(|p| p.address.as_str()).take(ATTACHMENTS_NAMED_MAX);
+    let names = people.iter().map(|p| p.address.as_str()).take(NAMED_MAX);
     clean_name(&names.collect::<Vec<_>>().join(", "))
 }
 
 /// File names in one line.
 pub(super) fn named(parts: &[Part]) -> String {
     let names = parts.iter().filter(|p| !p.inline).map(|part| clean_file_name(&part.name));
-    clean_name(&names.take(ATTACHMENTS_NAMED_MAX).collect::<Vec<_>>().join(", "))
-}
-
-fn counted(counts: &BTreeMap<&'static str, u32>) -> String {
-    counts.iter().map(|(kind, count)| format!("{kind}:{count}")).collect::<Vec<_>>().join(",")
+    clean_name(&names.take(NAMED_MAX).collect::<Vec<_>>().join(", "))
 }
 
 #[cfg(test)]

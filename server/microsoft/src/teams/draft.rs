@@ -1,33 +1,18 @@
 //! Turns a message of an allowed person into a draft of a record: sanitised text, and the facts beside it.
 //! It must never let a raw text of a stranger through, in the text or in the facts.
 
-use std::collections::BTreeMap;
-
 use jiff::Timestamp;
 use serde_json::Value;
 
 use super::wire::{Message, Part};
+use crate::incoming::{
+    DELETED_TEXT, Facts, NAMED_MAX, NAMELESS, Version, attachments_named, display_name, plain_attachment,
+};
 use entraclaw_inbox::gate::Agent;
 use entraclaw_inbox::record::{Channel, Draft};
 use entraclaw_sanitize::{
-    Attachment, AttachmentKind, Context, Limits, Markup, Mention, clean_file_name, clean_name, sanitize,
+    Attachment, AttachmentKind, Context, Limits, Markup, Mention, clean_name, sanitize,
 };
-
-/// The most attachments that the facts name; the text names all.
-const ATTACHMENTS_NAMED_MAX: usize = 10;
-/// The name for a person for whom Graph gives none.
-const NAMELESS: &str = "(no name)";
-
-/// The version of a message that a draft carries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Version {
-    /// The message itself, as it stands now.
-    First,
-    /// A later text of a message that was delivered.
-    Edit,
-    /// The news that a delivered message was deleted.
-    Deletion,
-}
 
 /// Makes the draft of one version of a message.
 pub(super) fn draft(
@@ -41,63 +26,33 @@ pub(super) fn draft(
     let context = context(message, agent);
     let markup = if message.html { Markup::Html } else { Markup::Text };
     let clean = sanitize(&message.content, markup, &context, &Limits::default());
-    let from = message.sender.name.as_deref().map(clean_name).filter(|n| !n.is_empty());
-    let from = from.unwrap_or_else(|| NAMELESS.to_owned());
+    let from = display_name(message.sender.name.as_deref()).unwrap_or_else(|| NAMELESS.to_owned());
     let ts = message.created.unwrap_or(now).to_string();
-
-    let mut meta = BTreeMap::new();
-    let mut put = |name: &str, value: String| {
-        if !value.is_empty() {
-            meta.insert(name.to_owned(), value);
-        }
-    };
-    put("chat_id", chat_id.to_owned());
-    put("message_id", message.id.clone());
-    put("user", from.clone());
-    put("ts", ts.clone());
-    put("chat_type", clean_name(chat_kind));
-    put("sender_id", message.sender.object_id.as_deref().map(str::to_ascii_lowercase).unwrap_or_default());
-    put("sender_tenant_id", tenant_of(message, agent));
-    put("subject", clean_name(&message.subject));
+    let mut facts = Facts::new(Channel::Teams, chat_id, &message.id, from, ts);
+    facts.put("chat_type", clean_name(chat_kind));
+    let sender_id = message.sender.object_id.as_deref().unwrap_or_default();
+    facts.put("sender_id", sender_id.to_ascii_lowercase());
+    facts.put("sender_tenant_id", tenant_of(message, agent));
+    facts.put("subject", clean_name(&message.subject));
     if !matches!(message.importance.as_str(), "" | "normal") {
-        put("importance", clean_name(&message.importance));
+        facts.put("importance", clean_name(&message.importance));
     }
     let mut key = key(chat_id, message);
-    let mut content = clean.text;
-    match version {
-        Version::First | Version::Edit => {
-            put("edited_at", clean_name(&message.edited));
-            put("reply_to", replied_to(message).join(" "));
-            put("attachments", named(&context));
-            put("sanitized", counted(&clean.removed));
-            put("suspicious", counted(&clean.flagged));
-            if clean.left_out_bytes > 0 {
-                put("left_out_bytes", clean.left_out_bytes.to_string());
-            }
-            if clean.mentions_me || context.mentions.iter().any(|m| m.is_me) {
-                put("mentions_me", "true".to_owned());
-            }
-            if version == Version::Edit {
-                key = format!("{key}/{}", message.edited);
-            }
-        }
-        Version::Deletion => {
-            key.push_str("/deleted");
-            "(this message was deleted by its author)".clone_into(&mut content);
-        }
+    if version == Version::Deletion {
+        key.push_str("/deleted");
+        return facts.draft(key, DELETED_TEXT.to_owned(), version);
     }
-    Draft {
-        key,
-        id: message.id.clone(),
-        channel: Channel::Teams,
-        chat_id: chat_id.to_owned(),
-        from,
-        ts,
-        content_text_sanitized: content,
-        meta,
-        edit_of: (version != Version::First).then(|| message.id.clone()),
-        deleted: version == Version::Deletion,
+    facts.put("edited_at", clean_name(&message.edited));
+    facts.put("reply_to", replied_to(message).join(" "));
+    facts.put("attachments", attachments_named(&context.attachments));
+    facts.put_findings(&clean);
+    if clean.mentions_me || context.mentions.iter().any(|m| m.is_me) {
+        facts.put("mentions_me", "true");
     }
+    if version == Version::Edit {
+        key = format!("{key}/{}", message.edited);
+    }
+    facts.draft(key, clean.text, version)
 }
 
 /// The key under which the journal knows the message as it was written.
@@ -150,7 +105,7 @@ fn attachment_kind(part: &Part) -> AttachmentKind {
                 html: content.get("originalMessageContent").and_then(Value::as_str).unwrap_or("").to_owned(),
             }
         }
-        "reference" => AttachmentKind::File { name: name().unwrap_or_else(|| "(no name)".to_owned()) },
+        "reference" => AttachmentKind::File { name: name().unwrap_or_else(|| NAMELESS.to_owned()) },
         "application/vnd.microsoft.card.codesnippet" => {
             let content = lenient_json(part);
             let language = content.get("language").and_then(Value::as_str).map(str::to_owned);
@@ -161,11 +116,7 @@ fn attachment_kind(part: &Part) -> AttachmentKind {
             let title = ["title", "name", "fallbackText"].iter().find_map(|k| content.get(*k)?.as_str());
             AttachmentKind::Card { title: title.map(str::to_owned).or_else(name) }
         }
-        kind if kind.starts_with("image/") => AttachmentKind::Image { name: name() },
-        kind => match name() {
-            Some(name) => AttachmentKind::File { name },
-            None => AttachmentKind::Other { content_type: kind.to_owned() },
-        },
+        kind => plain_attachment(kind, name()),
     }
 }
 
@@ -200,26 +151,6 @@ fn replied_to(message: &Message) -> Vec<String> {
                 !id.is_empty() && id.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.".contains(&b));
             usable.then_some(id)
         })
-        .take(ATTACHMENTS_NAMED_MAX)
+        .take(NAMED_MAX)
         .collect()
-}
-
-fn named(context: &Context) -> String {
-    let names = context.attachments.iter().filter_map(|attachment| {
-        Some(match &attachment.kind {
-            AttachmentKind::Quote { .. } => return None,
-            AttachmentKind::Forwarded { .. } => "forwarded message".to_owned(),
-            AttachmentKind::File { name } => format!("file {}", clean_file_name(name)),
-            AttachmentKind::Card { .. } => "card".to_owned(),
-            AttachmentKind::Code { .. } => "code snippet".to_owned(),
-            AttachmentKind::Image { .. } => "image".to_owned(),
-            AttachmentKind::Other { content_type } => clean_name(content_type),
-        })
-    });
-    let names: Vec<String> = names.take(ATTACHMENTS_NAMED_MAX).collect();
-    clean_name(&names.join(", "))
-}
-
-fn counted(counts: &BTreeMap<&'static str, u32>) -> String {
-    counts.iter().map(|(kind, count)| format!("{kind}:{count}")).collect::<Vec<_>>().join(",")
 }

@@ -3,8 +3,9 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::draft::{Version, draft};
+use super::draft::draft;
 use super::wire;
+use crate::incoming::Version;
 use entraclaw_inbox::gate::{Agent, Guid};
 use entraclaw_inbox::record::Draft;
 

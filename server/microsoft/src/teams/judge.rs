@@ -7,15 +7,15 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::GroupMessages;
 use super::cursor::{ChatCursor, RECENT_MAX};
-use super::draft::{Version, draft, key};
+use super::draft::{draft, key};
 use super::known::Known;
 use super::reading::Pages;
 use super::wire::{Message, MessageKind};
+use crate::incoming::{Version, display_name, permission_answer};
 use entraclaw_inbox::gate::{Agent, ChatRule, Gate, Reason, Stranger, Verdict};
 use entraclaw_inbox::journal::Held;
-use entraclaw_inbox::permission::{self, Answer, Book};
+use entraclaw_inbox::permission::{Answer, Book};
 use entraclaw_inbox::record::{Channel, Draft};
-use entraclaw_sanitize::{Context, Limits, Markup, clean_name, sanitize};
 
 /// The stamp of a delivered message that was then deleted.
 const DELETED: &str = "deleted";
@@ -241,7 +241,7 @@ impl Bench<'_> {
         let stranger = ids.map(|(tenant_id, object_id)| Stranger {
             tenant_id,
             object_id,
-            name: message.sender.name.as_deref().map(clean_name).filter(|name| !name.is_empty()),
+            name: display_name(message.sender.name.as_deref()),
             chat_id: chat_id.to_owned(),
             channel: Channel::Teams,
         });
@@ -256,12 +256,7 @@ impl Bench<'_> {
         if self.asked.questions.is_empty() || chat_kind != ONE_ON_ONE || !is_bare {
             return None;
         }
-        let markup = if message.html { Markup::Html } else { Markup::Text };
-        let clean = sanitize(&message.content, markup, &Context::default(), &Limits::default());
-        if !clean.removed.is_empty() || !clean.flagged.is_empty() || clean.left_out_bytes > 0 {
-            return None;
-        }
-        let (code, behavior) = permission::parse(&clean.text)?;
+        let (code, behavior) = permission_answer(&message.content, message.html)?;
         let answer = Answer {
             code,
             behavior,

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::{PATIENCE, TeamsProvider, beginning, failed};
 use crate::graph::Scope;
-use crate::teams::draft::{Version, draft};
+use crate::incoming::Version;
+use crate::teams::draft::draft;
 use crate::teams::wire::{self, Message, MessageKind};
 use entraclaw_inbox::gate::Verdict;
 use entraclaw_mcp::Refusal;
