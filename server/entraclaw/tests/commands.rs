@@ -238,7 +238,7 @@ fn status_follows_a_leader_its_follower_and_their_ends() {
     let follower = place.serve("builder", "copilot-cli");
     let (code, report) = place.status_until(|report| {
         let status = report.status.as_ref();
-        let answered = status.is_some_and(|s| s.sources.iter().all(|s| s.answered_at.is_some()));
+        let answered = status.is_some_and(|s| s.sources.iter().all(|s| s.state.answered_at.is_some()));
         report.sessions.len() == 2 && report.consumers.len() == 2 && answered
     });
     assert_eq!((code, report.healthy), (0, true), "{report:#?}");
@@ -505,7 +505,7 @@ fn a_server_goes_on_from_imported_positions() {
     let session = place.serve("reviewer", "claude-code");
     place.status_until(|report| {
         let sources = report.status.as_ref().map(|status| status.sources.clone()).unwrap_or_default();
-        sources.iter().any(|source| source.answered_at.is_some() && source.conversations == 1)
+        sources.iter().any(|source| source.state.answered_at.is_some() && source.state.conversations == 1)
     });
     session.end();
     assert!(!place.home.join("sources/teams.json.broken").exists());

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::App;
-use crate::status::{SponsorsLine, leaders_word, state_of};
+use crate::status::{SponsorsLine, leaders_word};
 use entraclaw_inbox::gate::Gate;
 use entraclaw_inbox::journal::Journal;
 use entraclaw_inbox::provider;
@@ -71,7 +71,7 @@ impl Observer {
         let of = |name: &str, channel: Channel| {
             let is_over = newest.as_ref().is_some_and(|record| record.channel == channel);
             let line = status.sources.iter().find(|line| line.name == name).filter(|_| !is_over);
-            line.map(state_of).unwrap_or_default()
+            line.map(|line| line.state.clone()).unwrap_or_default()
         };
         Seen {
             teams: of("teams", Channel::Teams),

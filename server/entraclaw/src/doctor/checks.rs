@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 
 use super::facts::{Answered, Facts, SignIn, TokenFacts};
 use super::{Check, Diagnosis, Level};
-use crate::status::amount::{ago, counted, since};
+use crate::status::amount::{ago, between, counted, since};
 use crate::status::judge;
 use entraclaw_inbox::journal::LOST_FILE;
 use entraclaw_microsoft::entra::{MAKE_A_NEW_ONE, day};
@@ -448,9 +448,7 @@ fn leader(facts: &Facts) -> Vec<Check> {
     let pid = leader.file.pid;
     let silent = report.status.as_ref().and_then(|status| {
         let sources = status.sources.iter();
-        sources
-            .filter_map(|s| since(s.asked_at.as_deref()?, facts.now).map(|t| (s, t)))
-            .min_by_key(|(_, t)| *t)
+        sources.filter_map(|s| between(s.state.asked_at?, facts.now).map(|t| (s, t))).min_by_key(|(_, t)| *t)
     });
     vec![match silent {
         Some((source, time))

@@ -7,6 +7,7 @@ use rstest::rstest;
 
 use super::*;
 use crate::status::{Report, SessionFile, SessionLine, SourceLine, SponsorsLine, StatusFile, WorkSummary};
+use entraclaw_inbox::source::SourceState;
 use entraclaw_microsoft::entra::Validity;
 
 const TENANT: &str = "aaaaaaaa-0000-0000-0000-000000000001";
@@ -100,8 +101,8 @@ fn a_machine_without_problems_needs_nothing() {
     |f: &mut Facts| {
         lead(f, 3);
         let source = &mut f.report.status.as_mut().unwrap().sources[0];
-        source.error = Some("chat x could not be read: refused; see why".to_owned());
-        source.failures = 2;
+        source.state.error = Some("chat x could not be read: refused; see why".to_owned());
+        source.state.failures = 2;
     },
     Level::Fail, "session", "teams: chat x could not be read: refused", "see why")]
 #[case::idle_session(
@@ -250,13 +251,9 @@ fn a_broken_state_names_itself_and_its_fix(
 fn lead(facts: &mut Facts, ago_s: i64) {
     let file = SessionFile { pid: 77, leads: true, ..SessionFile::default() };
     facts.report.leader = Some(SessionLine { alive: true, file });
-    let asked_at = Some((now() - SignedDuration::from_secs(ago_s)).to_string());
-    let source = SourceLine {
-        name: "teams".to_owned(),
-        poll_interval_ms: Some(5_000),
-        asked_at,
-        ..SourceLine::default()
-    };
+    let asked_at = Some(now() - SignedDuration::from_secs(ago_s));
+    let state = SourceState { asked_at, ..SourceState::default() };
+    let source = SourceLine { name: "teams".to_owned(), poll_interval_ms: Some(5_000), state };
     facts.report.status = Some(StatusFile { sources: vec![source], ..StatusFile::default() });
 }
 

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::amount::{counted, counted_with, since};
+use super::amount::{between, counted, counted_with, since};
 use super::report::{JournalSummary, Report};
 use super::{SessionLine, SourceLine, StatusFile};
 use entraclaw_inbox::journal::LOST_FILE;
-use entraclaw_inbox::source::silence;
+use entraclaw_inbox::source::SourceState;
 
 /// A source is late if its last answer is older than this many polls, and older than [`LATE_AFTER_MIN`].
 const LATE_POLLS: u32 = 5;
@@ -72,7 +72,7 @@ pub fn reading(report: &Report, now: Timestamp) -> Vec<String> {
     let ended = status.written_at.parse().unwrap_or(now);
     for source in &status.sources {
         let last = |error: &String| format!("{}, in the last session: {error}", source.name);
-        problems.extend(source.unsaved.as_ref().map(last));
+        problems.extend(source.state.unsaved.as_ref().map(last));
         problems.extend(serious(source, ended).map(last));
     }
     problems
@@ -80,10 +80,9 @@ pub fn reading(report: &Report, now: Timestamp) -> Vec<String> {
 
 /// The error of a source, if it lasts. For a source that never worked, every error counts.
 fn serious(source: &SourceLine, now: Timestamp) -> Option<&String> {
-    let from = source.serious_from.as_ref().and_then(|at| at.parse::<Timestamp>().ok());
-    let is_serious =
-        source.failures > 1 || source.answered_at.is_none() || from.is_some_and(|from| from <= now);
-    source.error.as_ref().filter(|_| is_serious)
+    let SourceState { error, failures, answered_at, serious_from, .. } = &source.state;
+    let is_serious = *failures > 1 || answered_at.is_none() || serious_from.is_some_and(|from| from <= now);
+    error.as_ref().filter(|_| is_serious)
 }
 
 fn sessions(report: &Report, problems: &mut Vec<String>, notes: &mut Vec<String>) {
@@ -136,14 +135,14 @@ pub fn idle(session: &SessionLine) -> Option<String> {
 fn sources(status: &StatusFile, now: Timestamp, problems: &mut Vec<String>) {
     for source in &status.sources {
         let leads_long = since(&status.leads_since, now).is_some_and(|time| time > SETTLE);
-        if source.poll_interval_ms.is_some() && source.asked_at.is_none() && leads_long {
+        if source.poll_interval_ms.is_some() && source.state.asked_at.is_none() && leads_long {
             problems.push(format!(
                 "{0}: never asked, for the session that leads can't; sign in, or set `{0}.enabled = false`",
                 source.name
             ));
             continue;
         }
-        problems.extend(source.unsaved.as_ref().map(|why| format!("{}: {why}", source.name)));
+        problems.extend(source.state.unsaved.as_ref().map(|why| format!("{}: {why}", source.name)));
         if let Some(error) = serious(source, now) {
             problems.push(format!("{}: {error}", source.name));
         } else if let Some(secs) = unanswered(source, now) {
@@ -173,8 +172,7 @@ fn sources(status: &StatusFile, now: Timestamp, problems: &mut Vec<String>) {
 /// The seconds that a source has waited for an answer, if that is long.
 fn unanswered(source: &SourceLine, now: Timestamp) -> Option<i64> {
     source.poll_interval_ms?;
-    let at = |text: &Option<String>| text.as_ref().and_then(|at| at.parse::<Timestamp>().ok());
-    silence(at(&source.asked_at)?, at(&source.answered_at), now).map(|time| time.as_secs())
+    source.state.silence(now).map(|time| time.as_secs())
 }
 
 /// The time after which a source counts as late; `None` if it is not polled.
@@ -185,7 +183,7 @@ pub fn late_after(source: &SourceLine) -> Option<Duration> {
 
 /// The time since a source last got a complete answer.
 pub fn lag(source: &SourceLine, now: Timestamp) -> Option<Duration> {
-    since(source.answered_at.as_deref()?, now)
+    between(source.state.answered_at?, now)
 }
 
 /// The text about missing lines of the audit log.

@@ -254,34 +254,12 @@ fn changed<T: 'static>(mut watched: watch::Receiver<T>) -> LocalBoxFuture<'stati
     })
 }
 
-/// The state of a source from its line in a file.
-pub(crate) fn state_of(line: &SourceLine) -> SourceState {
-    let at = |text: &Option<String>| text.as_ref().and_then(|at| at.parse::<Timestamp>().ok());
-    SourceState {
-        asked_at: at(&line.asked_at),
-        answered_at: at(&line.answered_at),
-        error: line.error.clone(),
-        failures: line.failures,
-        serious_from: at(&line.serious_from),
-        unsaved: line.unsaved.clone(),
-        conversations: usize::try_from(line.conversations).unwrap_or(usize::MAX),
-        behind: usize::try_from(line.behind).unwrap_or(usize::MAX),
-    }
-}
-
 fn source_line(source: &WatchedSource, state: &SourceState) -> SourceLine {
     SourceLine {
         name: source.name.to_owned(),
         poll_interval_ms: source
             .poll_interval
             .map(|interval| u64::try_from(interval.as_millis()).unwrap_or(u64::MAX)),
-        asked_at: state.asked_at.map(|at| at.to_string()),
-        answered_at: state.answered_at.map(|at| at.to_string()),
-        error: state.error.clone(),
-        failures: state.failures,
-        serious_from: state.serious_from.map(|at| at.to_string()),
-        unsaved: state.unsaved.clone(),
-        conversations: state.conversations as u64,
-        behind: state.behind as u64,
+        state: state.clone(),
     }
 }

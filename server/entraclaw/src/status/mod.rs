@@ -13,7 +13,6 @@ pub use entraclaw_inbox::sessions::{
     SponsorsLine, StatusFile, a_session_polls, leaders_word, living_consumers, session_file, session_lock,
     sessions_there,
 };
-pub(crate) use keeper::state_of;
 pub use keeper::{Keeper, WatchedSource};
 pub use report::{ConsumerLine, Report, WorkSummary, gather, gather_sessions};
 

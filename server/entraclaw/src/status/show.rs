@@ -83,25 +83,26 @@ pub fn human(report: &Report, now: Timestamp) -> String {
 fn sources(out: &mut String, report: &Report, now: Timestamp) {
     let Some(status) = &report.status else { return };
     for source in &status.sources {
-        let when = |at: &Option<String>| {
-            at.as_ref().map_or("never".to_owned(), |at| format!("{} ago", ago(at, now)))
+        let state = &source.state;
+        let when = |at: Option<Timestamp>| {
+            at.map_or("never".to_owned(), |at| format!("{} ago", ago(&at.to_string(), now)))
         };
         let lag =
             judge::lag(source, now).map_or_else(|| "-".to_owned(), |lag| format!("{} s", lag.as_secs()));
         let told = if source.poll_interval_ms.is_some() {
             format!(
                 "asked {}, answered {}, lag {lag}, {}, {} behind",
-                when(&source.asked_at),
-                when(&source.answered_at),
-                counted(source.conversations, "conversation"),
-                source.behind
+                when(state.asked_at),
+                when(state.answered_at),
+                counted(state.conversations, "conversation"),
+                state.behind
             )
         } else {
-            let conversations = counted(source.conversations, "conversation");
-            format!("last written to {}, {conversations}", when(&source.asked_at))
+            let conversations = counted(state.conversations, "conversation");
+            format!("last written to {}, {conversations}", when(state.asked_at))
         };
         line(out, &source.name, &told);
-        for error in source.error.iter().chain(&source.unsaved) {
+        for error in state.error.iter().chain(&state.unsaved) {
             line(out, "", &format!("{BAD}{}{BAD:#}", clean_line(error)));
         }
     }

@@ -7,6 +7,7 @@ use rstest::rstest;
 
 use super::judge::judge;
 use super::*;
+use entraclaw_inbox::source::SourceState;
 use entraclaw_inbox::upkeep::Round;
 use entraclaw_seams::storage::{MemoryStorage, Storage};
 
@@ -14,8 +15,12 @@ fn now() -> Timestamp {
     "2026-11-21T12:00:00Z".parse().unwrap()
 }
 
+fn before(seconds: i64) -> Timestamp {
+    now() - SignedDuration::from_secs(seconds)
+}
+
 fn ago(seconds: i64) -> String {
-    (now() - SignedDuration::from_secs(seconds)).to_string()
+    before(seconds).to_string()
 }
 
 fn session(id: &str, leads: bool) -> SessionFile {
@@ -36,14 +41,13 @@ fn session(id: &str, leads: bool) -> SessionFile {
 }
 
 fn status() -> StatusFile {
-    let source = SourceLine {
-        name: "teams".to_owned(),
-        poll_interval_ms: Some(5_000),
-        asked_at: Some(ago(2)),
-        answered_at: Some(ago(2)),
+    let state = SourceState {
+        asked_at: Some(before(2)),
+        answered_at: Some(before(2)),
         conversations: 7,
-        ..SourceLine::default()
+        ..SourceState::default()
     };
+    let source = SourceLine { name: "teams".to_owned(), poll_interval_ms: Some(5_000), state };
     StatusFile {
         v: 1,
         written_at: ago(2),
@@ -132,27 +136,27 @@ fn a_session_with_used_up_wake_ups_says_until_when() {
 #[rstest]
 #[case::source_error(
     |s: &mut StatusFile, _: &mut SessionFile| {
-        s.sources[0].failures = 2;
-        s.sources[0].error = Some("the list of chats could not be read: graph answered 403; check".to_owned());
+        s.sources[0].state.failures = 2;
+        s.sources[0].state.error = Some("the list of chats could not be read: graph answered 403; check".to_owned());
     },
     "teams: the list of chats could not be read")]
 #[case::never_worked(
     |s: &mut StatusFile, _: &mut SessionFile| {
-        (s.sources[0].failures, s.sources[0].answered_at) = (1, None);
-        s.sources[0].error = Some("the list of chats could not be read: the agent can't sign in".to_owned());
+        (s.sources[0].state.failures, s.sources[0].state.answered_at) = (1, None);
+        s.sources[0].state.error = Some("the list of chats could not be read: the agent can't sign in".to_owned());
     },
     "teams: the list of chats could not be read")]
 #[case::serious_source(
     |s: &mut StatusFile, _: &mut SessionFile| {
-        s.sources[0].failures = 1;
-        s.sources[0].error = Some("the list of chats could not be read: graph answered 403; check".to_owned());
-        s.sources[0].serious_from = Some(ago(1));
+        s.sources[0].state.failures = 1;
+        s.sources[0].state.error = Some("the list of chats could not be read: graph answered 403; check".to_owned());
+        s.sources[0].state.serious_from = Some(before(1));
     },
     "teams: the list of chats could not be read")]
 #[case::hanging_source(
     |s: &mut StatusFile, _: &mut SessionFile| {
-        s.sources[0].asked_at = Some(ago(20));
-        s.sources[0].answered_at = Some(ago(25));
+        s.sources[0].state.asked_at = Some(before(20));
+        s.sources[0].state.answered_at = Some(before(25));
     },
     "teams: no answer for 20 s")]
 #[case::sponsors(
@@ -162,11 +166,11 @@ fn a_session_with_used_up_wake_ups_says_until_when() {
     },
     "it is not known who the sponsors of the agent are")]
 #[case::unsaved(
-    |s: &mut StatusFile, _: &mut SessionFile| s.sources[0].unsaved = Some("sources/teams.json could not be saved: x; y".to_owned()),
+    |s: &mut StatusFile, _: &mut SessionFile| s.sources[0].state.unsaved = Some("sources/teams.json could not be saved: x; y".to_owned()),
     "teams: sources/teams.json could not be saved")]
 #[case::last_session(
     |s: &mut StatusFile, f: &mut SessionFile| {
-        s.sources[0].unsaved = Some("1 messages are in memory only".to_owned());
+        s.sources[0].state.unsaved = Some("1 messages are in memory only".to_owned());
         f.leads = false;
     },
     "in the last session: 1 messages are in memory only")]
@@ -174,7 +178,7 @@ fn a_session_with_used_up_wake_ups_says_until_when() {
     |_: &mut StatusFile, f: &mut SessionFile| f.journal.interactions_failed_total = 3,
     "3 lines of the audit log could not be written")]
 #[case::late_source(
-    |s: &mut StatusFile, _: &mut SessionFile| s.sources[0].answered_at = Some(ago(600)),
+    |s: &mut StatusFile, _: &mut SessionFile| s.sources[0].state.answered_at = Some(before(600)),
     "teams: nothing was read for 600 s")]
 #[case::disk(
     |_: &mut StatusFile, f: &mut SessionFile| f.journal.disk_failure = Some("No space left".to_owned()),
@@ -209,9 +213,9 @@ fn one_failure_and_a_new_leader_are_no_problem() {
     let process = disk.new_process();
     let mut status = status();
     status.leads_since = ago(5);
-    status.sources[0].failures = 1;
-    status.sources[0].error = Some("a hiccup".to_owned());
-    status.sources[0].answered_at = Some(ago(9_000));
+    status.sources[0].state.failures = 1;
+    status.sources[0].state.error = Some("a hiccup".to_owned());
+    status.sources[0].state.answered_at = Some(before(9_000));
     put(&disk, STATUS_FILE, &status);
     put(&disk, "sessions/one.json", &session("one", true));
     let _alive = process.try_lock("sessions/one.lock").unwrap().unwrap();

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::journal::JournalLine;
+use crate::source::SourceState;
 use crate::upkeep::Round;
 
 /// The leader's report: `status.json`.
@@ -49,27 +50,9 @@ pub struct SourceLine {
     /// Time between two polls, in milliseconds; absent for a source that is pushed to and does not poll.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub poll_interval_ms: Option<u64>,
-    /// When the source was last asked, RFC 3339, UTC.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked_at: Option<String>,
-    /// When it last answered every request.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answered_at: Option<String>,
-    /// The error since then, with what helps.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
-    /// Failures in a row.
-    pub failures: u32,
-    /// When the error becomes serious, RFC 3339, UTC.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub serious_from: Option<String>,
-    /// Data of the source that this machine's disk does not keep, with why and what helps.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub unsaved: Option<String>,
-    /// Conversations that are known.
-    pub conversations: u64,
-    /// Conversations with messages that were not read yet.
-    pub behind: u64,
+    /// The state itself.
+    #[serde(flatten)]
+    pub state: SourceState,
 }
 
 /// The leader's requests to Graph.

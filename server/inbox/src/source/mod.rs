@@ -9,7 +9,6 @@ use std::convert::Infallible;
 
 use futures_util::future::LocalBoxFuture;
 
-pub use status::silence;
 pub use status::{SourceState, SourceStatus};
 
 use crate::journal::Journal;

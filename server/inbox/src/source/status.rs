@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::watched::Watched;
 
@@ -10,24 +12,32 @@ use crate::watched::Watched;
 const SILENCE_MAX: SignedDuration = SignedDuration::from_secs(15);
 
 /// The state of a source.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct SourceState {
-    /// When the source last sent a request.
+    /// When the source was last asked, RFC 3339, UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub asked_at: Option<Timestamp>,
-    /// When the source last had every request answered.
+    /// When it last answered every request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub answered_at: Option<Timestamp>,
     /// The error since then, with what helps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
     /// Failures in a row.
     pub failures: u32,
-    /// When the error becomes serious.
+    /// When the error becomes serious, RFC 3339, UTC.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
     pub serious_from: Option<Timestamp>,
-    /// Data of the source that this machine's disk does not keep, with why.
+    /// Data of the source that this machine's disk does not keep, with why and what helps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unsaved: Option<String>,
     /// Conversations that are known.
-    pub conversations: usize,
+    pub conversations: u64,
     /// Conversations with messages that were not read yet.
-    pub behind: usize,
+    pub behind: u64,
 }
 
 /// A request that failed.
@@ -74,19 +84,11 @@ impl SourceState {
 
     /// How long the source has waited for an answer, once that is longer than allowed.
     pub fn silence(&self, now: Timestamp) -> Option<SignedDuration> {
-        silence(self.asked_at?, self.answered_at, now)
+        let asked_at = self.asked_at?;
+        let waits = self.answered_at.is_none_or(|answered_at| answered_at < asked_at);
+        let time = now.duration_since(asked_at);
+        (waits && time > SILENCE_MAX).then_some(time)
     }
-}
-
-/// How long the source has waited for an answer, once that is longer than allowed.
-pub fn silence(
-    asked_at: Timestamp,
-    answered_at: Option<Timestamp>,
-    now: Timestamp,
-) -> Option<SignedDuration> {
-    let waits = answered_at.is_none_or(|answered_at| answered_at < asked_at);
-    let time = now.duration_since(asked_at);
-    (waits && time > SILENCE_MAX).then_some(time)
 }
 
 /// A handle to the state of a source.

@@ -71,7 +71,7 @@ impl Drop for Place<'_> {
 impl Reception for Intake<'_> {
     fn listening(&self) {
         tracing::info!(address = %self.parts.options.listen, "the bot endpoint listens");
-        let conversations = self.conversations.borrow().conversations.len();
+        let conversations = self.conversations.borrow().conversations.len() as u64;
         self.status.update(|state| {
             state.error = None;
             state.failures = 0;
@@ -376,7 +376,7 @@ impl<'a> Intake<'a> {
 
     fn save_conversations(&self) {
         let conversations = self.conversations.borrow();
-        self.status.update(|state| state.conversations = conversations.conversations.len());
+        self.status.update(|state| state.conversations = conversations.conversations.len() as u64);
         if let Err(error) = conversations.save(&*self.parts.storage, self.term) {
             tracing::warn!(%error, file = CONVERSATIONS_FILE, "the list of the bot's conversations could not be written");
         }

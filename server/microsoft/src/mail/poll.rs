@@ -123,7 +123,7 @@ impl<'a> Poll<'a> {
                 }
                 Err(trouble) => Instant::now() + self.pause_after(&trouble),
             };
-            let behind = self.cursor.pending.len();
+            let behind = self.cursor.pending.len() as u64;
             self.status.update(|state| state.behind = behind);
             tokio::time::sleep_until(wake).await;
         }

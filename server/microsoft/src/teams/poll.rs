@@ -385,8 +385,8 @@ impl<'a> Poll<'a> {
     }
 
     fn report(&self) {
-        let behind = self.chats.values().filter(|live| live.wanted.is_some()).count();
-        let conversations = self.cursor.chats.len();
+        let behind = self.chats.values().filter(|live| live.wanted.is_some()).count() as u64;
+        let conversations = self.cursor.chats.len() as u64;
         let unsaved = self.unkept.as_ref().or(self.unsaved.as_ref());
         self.status.update(|state| {
             state.behind = behind;

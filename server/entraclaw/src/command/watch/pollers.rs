@@ -94,6 +94,7 @@ fn leader(report: &Report) -> Option<String> {
 mod tests {
     use super::*;
     use crate::status::{HostLine, STATUS_FILE, SessionFile, SourceLine, StatusFile};
+    use entraclaw_inbox::source::SourceState;
     use entraclaw_seams::storage::MemoryStorage;
 
     fn now() -> Timestamp {
@@ -117,12 +118,8 @@ mod tests {
     }
 
     fn failing(error: &str) -> StatusFile {
-        let source = SourceLine {
-            name: "teams".to_owned(),
-            failures: 3,
-            error: Some(error.to_owned()),
-            ..SourceLine::default()
-        };
+        let state = SourceState { failures: 3, error: Some(error.to_owned()), ..SourceState::default() };
+        let source = SourceLine { name: "teams".to_owned(), poll_interval_ms: None, state };
         StatusFile { v: 1, sources: vec![source], ..StatusFile::default() }
     }
 
