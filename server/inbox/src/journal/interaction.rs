@@ -88,6 +88,12 @@ impl Interaction {
         Self::new(InteractionKind::Fault).detail(detail)
     }
 
+    /// Adds the place: the channel and the conversation.
+    #[must_use]
+    pub fn in_chat(self, channel: Channel, chat_id: impl Into<String>) -> Self {
+        Self { channel: Some(channel), chat_id: Some(chat_id.into()), ..self }
+    }
+
     /// Adds the detail.
     #[must_use]
     pub fn detail(mut self, detail: impl Into<String>) -> Self {

@@ -198,11 +198,8 @@ impl Connector {
     }
 
     fn log(&self, message: &Outgoing, detail: String) {
-        self.journal.interaction(Interaction {
-            channel: Some(Channel::Bot),
-            chat_id: Some(message.conversation_id.clone()),
-            ..Interaction::new(InteractionKind::Outbound).detail(detail)
-        });
+        let line = Interaction::new(InteractionKind::Outbound).detail(detail);
+        self.journal.interaction(line.in_chat(Channel::Bot, &message.conversation_id));
     }
 }
 

@@ -136,12 +136,8 @@ impl Intake<'_> {
     }
 
     fn note(&self, activity: &Activity, line: Interaction) {
-        self.journal.interaction(Interaction {
-            channel: Some(Channel::Bot),
-            chat_id: Some(activity.conversation_id.clone()),
-            id: Some(activity.id.clone()),
-            ..line
-        });
+        let line = Interaction { id: Some(activity.id.clone()), ..line };
+        self.journal.interaction(line.in_chat(Channel::Bot, &activity.conversation_id));
     }
 
     /// The author as `tenant/object`, where both are ids.

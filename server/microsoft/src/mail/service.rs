@@ -261,13 +261,9 @@ impl GraphMailService {
             MailTarget::Reply { message_id } => (Some(message_id.clone()), None),
             MailTarget::New { to, .. } => (None, Some(clean_name(&to.join(", ")))),
         };
-        self.journal.interaction(Interaction {
-            channel: Some(Channel::Email),
-            chat_id: Some(CHAT_ID.to_owned()),
-            id,
-            who,
-            ..Interaction::new(InteractionKind::Outbound).detail(detail)
-        });
+        let line =
+            Interaction::new(InteractionKind::Outbound).in_chat(Channel::Email, CHAT_ID).detail(detail);
+        self.journal.interaction(Interaction { id, who, ..line });
     }
 }
 

@@ -295,11 +295,8 @@ impl TeamsOutbox {
     }
 
     fn log(&self, message: &OutgoingTeams, detail: String) {
-        self.journal.interaction(Interaction {
-            channel: Some(Channel::Teams),
-            chat_id: Some(message.chat_id.clone()),
-            ..Interaction::new(InteractionKind::Outbound).detail(detail)
-        });
+        let line = Interaction::new(InteractionKind::Outbound).detail(detail);
+        self.journal.interaction(line.in_chat(Channel::Teams, &message.chat_id));
     }
 }
 

@@ -185,12 +185,9 @@ impl Poll<'_> {
                 continue;
             }
             let detail = format!("lost: it could not be read for {} hours", PENDING_FOR.as_hours());
-            self.journal.interaction(Interaction {
-                channel: Some(Channel::Email),
-                chat_id: Some(CHAT_ID.to_owned()),
-                id: Some(id),
-                ..Interaction::new(InteractionKind::Dropped).detail(detail)
-            });
+            let line =
+                Interaction::new(InteractionKind::Dropped).in_chat(Channel::Email, CHAT_ID).detail(detail);
+            self.journal.interaction(Interaction { id: Some(id), ..line });
         }
     }
 }

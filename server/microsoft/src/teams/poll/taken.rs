@@ -85,11 +85,8 @@ impl Poll<'_> {
         }
         if pages.cut {
             let detail = "too many unread messages at once; the oldest of them were passed over";
-            self.journal.interaction(Interaction {
-                channel: Some(Channel::Teams),
-                chat_id: Some(job.chat_id.clone()),
-                ..Interaction::new(InteractionKind::Dropped).detail(detail)
-            });
+            let line = Interaction::new(InteractionKind::Dropped).detail(detail);
+            self.journal.interaction(line.in_chat(Channel::Teams, &job.chat_id));
         }
         let Some(position) = self.cursor.chats.get(&job.chat_id).cloned() else { return };
         // A person who was let in a moment ago may have written at once, and a refused message is not judged
@@ -128,12 +125,9 @@ impl Poll<'_> {
         if let Some(stranger) = refused.iter().rev().find_map(|one| one.stranger.as_ref())
             && let Some(reply) = self.parts.gate.meet(stranger)
         {
-            self.journal.interaction(Interaction {
-                channel: Some(Channel::Teams),
-                chat_id: Some(job.chat_id.clone()),
-                who: Some(reply.who),
-                ..Interaction::new(InteractionKind::Access).detail("is told a pairing code")
-            });
+            let line = Interaction::new(InteractionKind::Access).in_chat(Channel::Teams, &job.chat_id);
+            let line = line.detail("is told a pairing code");
+            self.journal.interaction(Interaction { who: Some(reply.who), ..line });
         }
         for one in refused {
             self.refuse(&job.chat_id, one);
@@ -234,13 +228,9 @@ impl Poll<'_> {
             }
         };
         let detail = permission::outcome(answer, taken);
-        self.journal.interaction(Interaction {
-            channel: Some(Channel::Teams),
-            chat_id: Some(answer.chat_id.clone()),
-            id: Some(answer.message_id.clone()),
-            who: Some(format!("{}/{}", answer.ids.0, answer.ids.1)),
-            ..Interaction::new(InteractionKind::Permission).detail(detail)
-        });
+        let (id, who) = (answer.message_id.clone(), format!("{}/{}", answer.ids.0, answer.ids.1));
+        let line = Interaction::new(InteractionKind::Permission).in_chat(Channel::Teams, &answer.chat_id);
+        self.journal.interaction(Interaction { id: Some(id), who: Some(who), ..line.detail(detail) });
         true
     }
 

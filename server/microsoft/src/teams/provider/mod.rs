@@ -258,12 +258,9 @@ impl TeamsProvider {
 
     /// Writes an act to the interaction log; callers do this before and after the act.
     fn log(&self, chat_id: &str, message_id: Option<&str>, detail: String) {
-        self.outbox.journal.interaction(Interaction {
-            channel: Some(Channel::Teams),
-            chat_id: Some(chat_id.to_owned()),
-            id: message_id.map(str::to_owned),
-            ..Interaction::new(InteractionKind::Outbound).detail(detail)
-        });
+        let line =
+            Interaction::new(InteractionKind::Outbound).in_chat(Channel::Teams, chat_id).detail(detail);
+        self.outbox.journal.interaction(Interaction { id: message_id.map(str::to_owned), ..line });
     }
 }
 
