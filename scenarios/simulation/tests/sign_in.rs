@@ -125,7 +125,7 @@ async fn the_hops_work_by_principal_name_and_keep_nothing() {
     let ids = world.entra.with(|entra| entra.ids().clone());
     assert_eq!(signed_in.claims.object_id.unwrap().as_str(), ids.agent_user_id);
     assert_eq!(signed_in.claims.tenant_id.unwrap().as_str(), ids.tenant_id);
-    assert!(signed_in.claims.scopes.contains(&"Chat.Read".to_owned()));
+    assert!(signed_in.claims.scopes.is_some_and(|scopes| scopes.contains(&"Chat.Read".to_owned())));
 }
 
 #[tokio::test(start_paused = true)]

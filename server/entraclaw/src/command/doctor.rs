@@ -14,8 +14,7 @@ use super::serve;
 use super::setup::unattended;
 use crate::app::App;
 use crate::doctor::{
-    Answered, CertificateFacts, ConfigFacts, Facts, GraphFacts, HomeFacts, Level, SignIn, TokenFacts,
-    examine, show,
+    Answered, CertificateFacts, ConfigFacts, Facts, GraphFacts, HomeFacts, Level, SignIn, examine, show,
 };
 use crate::status::gather;
 use crate::wake_ups::{look_at_file, look_at_socket};
@@ -24,7 +23,7 @@ use entraclaw_inbox::wake_up::{HostWakeUp, MeetingPlace, WakeUpState};
 use entraclaw_microsoft::bot::Credentials;
 use entraclaw_microsoft::entra::Auth;
 use entraclaw_microsoft::entra::keys::Kept;
-use entraclaw_microsoft::entra::{self, Validity};
+use entraclaw_microsoft::entra::{Validity, claims};
 use entraclaw_microsoft::graph::{GraphError, Scope};
 use entraclaw_seams::clock::{Clock as _, SystemClock};
 
@@ -166,38 +165,30 @@ async fn ask(app: &App) -> (SignIn, Option<GraphFacts>) {
             return (SignIn::Failed { problem: error.problem, fix }, None);
         }
     };
-    let told = entra::token_use(&token);
-    let facts = TokenFacts {
-        tenant_id: entra::claims(&token).tenant_id.map(|id| id.to_string()),
-        audience: told.audience,
-        expires_at: told.expires_at,
-        scopes: told.scopes,
-        is_application: told.is_application,
-    };
     let client = app.graph(tokens);
-    let me = client.get_once(&client.url(&["me"], &[]), Scope::Common).await;
-    let me = answered(
-        me.map(|a| a.body.get("id").and_then(Value::as_str).unwrap_or("an unnamed user").to_owned()),
-    );
-    let chats = if config.teams.enabled && matches!(me, Answered::Yes(_)) {
-        let url = client.url(&["me", "chats"], &[("$top", "1")]);
-        let list = client.get_once(&url, Scope::Common).await;
-        Some(answered(list.map(|a| match a.body.get("value").and_then(Value::as_array).map(Vec::len) {
-            Some(0) => "the list can be read; the agent is in no chat yet".to_owned(),
-            _ => "the list can be read".to_owned(),
-        })))
-    } else {
-        None
+    let ask = async |path: &[&str], query: &[(&str, &str)], scope| {
+        client.get_once(&client.url(path, query), scope).await.map(|answer| answer.body)
     };
-    let mail = if config.mail.enabled && matches!(me, Answered::Yes(_)) {
-        let url =
-            client.url(&["me", "mailFolders", "inbox", "messages"], &[("$top", "1"), ("$select", "id")]);
-        let list = client.get_once(&url, Scope::Mailbox).await;
-        Some(answered(list.map(|_| "the inbox can be read".to_owned())))
-    } else {
-        None
-    };
-    (SignIn::Token(facts), Some(GraphFacts { me, chats, mail, skew: client.clock_skew() }))
+    let me = ask(&["me"], &[], Scope::Common).await;
+    let me =
+        answered(me.map(|me| me.get("id").and_then(Value::as_str).unwrap_or("an unnamed user").to_owned()));
+    let (mut chats, mut mail) = (None, None);
+    let is_known = matches!(me, Answered::Yes(_));
+    if config.teams.enabled && is_known {
+        let list = ask(&["me", "chats"], &[("$top", "1")], Scope::Common).await;
+        chats = Some(answered(list.map(
+            |list| match list.get("value").and_then(Value::as_array).map(Vec::len) {
+                Some(0) => "the list can be read; the agent is in no chat yet".to_owned(),
+                _ => "the list can be read".to_owned(),
+            },
+        )));
+    }
+    if config.mail.enabled && is_known {
+        let query = [("$top", "1"), ("$select", "id")];
+        let list = ask(&["me", "mailFolders", "inbox", "messages"], &query, Scope::Mailbox).await;
+        mail = Some(answered(list.map(|_| "the inbox can be read".to_owned())));
+    }
+    (SignIn::Token(claims(&token)), Some(GraphFacts { me, chats, mail, skew: client.clock_skew() }))
 }
 
 fn answered(answer: Result<String, GraphError>) -> Answered {

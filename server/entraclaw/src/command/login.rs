@@ -154,8 +154,8 @@ fn say_who(signed_in: &SignedIn) {
         known(&signed_in.claims.tenant_id),
         signed_in.life.as_secs() / 60
     ));
-    if !signed_in.claims.scopes.is_empty() {
-        say(&format!("It may: {}.", signed_in.claims.scopes.join(", ")));
+    if let Some(scopes) = signed_in.claims.scopes.as_ref().filter(|scopes| !scopes.is_empty()) {
+        say(&format!("It may: {}.", scopes.join(", ")));
     }
 }
 

@@ -11,7 +11,7 @@ use super::{Check, Diagnosis, Level};
 use crate::status::amount::{ago, between, counted, since};
 use crate::status::judge;
 use entraclaw_inbox::journal::LOST_FILE;
-use entraclaw_microsoft::entra::{MAKE_A_NEW_ONE, day};
+use entraclaw_microsoft::entra::{Claims, MAKE_A_NEW_ONE, day};
 use entraclaw_work::JOBS_MAX;
 
 /// A disk with less free space than this is nearly full.
@@ -268,7 +268,7 @@ fn sign_in(facts: &Facts) -> Vec<Check> {
     }
 }
 
-fn token_checks(facts: &Facts, token: &TokenFacts) -> Vec<Check> {
+fn token_checks(facts: &Facts, token: &Claims) -> Vec<Check> {
     let renew = match facts.config.auth {
         "static" => {
             "get a new token and write it into the file of `auth.token_file`, or set ENTRACLAW_ACCESS_TOKEN and start the \
@@ -293,7 +293,7 @@ fn token_checks(facts: &Facts, token: &TokenFacts) -> Vec<Check> {
         }
     }];
     if let (Some(wanted), Some(found)) = (&facts.config.tenant_id, &token.tenant_id)
-        && wanted != found
+        && wanted != found.as_str()
     {
         checks.push(fail(
             "tenant",
@@ -301,7 +301,7 @@ fn token_checks(facts: &Facts, token: &TokenFacts) -> Vec<Check> {
             "sign in to the right tenant, or correct `identity.tenant_id`",
         ));
     } else if let Some(found) = &token.tenant_id {
-        checks.push(ok("tenant", found));
+        checks.push(ok("tenant", found.as_str()));
     }
     if let Some(audience) = token.audience.as_ref().filter(|_| !facts.config.graph_is_local)
         && !is_for_graph(audience, &facts.config.graph_authority)
@@ -321,7 +321,7 @@ fn is_for_graph(audience: &str, authority: &str) -> bool {
     host == authority || audience == GRAPH_APP_ID
 }
 
-fn scopes(facts: &Facts, token: &TokenFacts) -> Vec<Check> {
+fn scopes(facts: &Facts, token: &Claims) -> Vec<Check> {
     if token.is_application {
         return vec![fail(
             "scopes",

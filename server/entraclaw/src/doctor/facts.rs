@@ -1,12 +1,10 @@
 //! The facts that the doctor judges: plain data, gathered without a decision.
 //! They must never contain a token, only its claims.
 
-use std::collections::BTreeSet;
-
 use jiff::{SignedDuration, Timestamp};
 
 use crate::status::Report;
-use entraclaw_microsoft::entra::Validity;
+use entraclaw_microsoft::entra::{Claims, Validity};
 
 /// All gathered facts.
 #[derive(Debug, Clone, Default)]
@@ -101,7 +99,7 @@ pub enum SignIn {
         fix: String,
     },
     /// It gave a token.
-    Token(TokenFacts),
+    Token(Claims),
 }
 
 /// The dates of a certificate.
@@ -111,21 +109,6 @@ pub struct CertificateFacts {
     pub place: String,
     /// Its dates; `None` if they can't be read.
     pub validity: Option<Validity>,
-}
-
-/// The claims of a token. Each may be missing, as tokens are opaque to clients.
-#[derive(Debug, Clone, Default)]
-pub struct TokenFacts {
-    /// The tenant.
-    pub tenant_id: Option<String>,
-    /// The audience that the token is for.
-    pub audience: Option<String>,
-    /// When it ends.
-    pub expires_at: Option<Timestamp>,
-    /// The scopes of a person's token.
-    pub scopes: Option<BTreeSet<String>>,
-    /// Whether it is a token of a program and not of a person.
-    pub is_application: bool,
 }
 
 /// The answers of Graph.

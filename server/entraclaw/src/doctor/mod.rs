@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use checks::examine;
-pub use facts::{Answered, CertificateFacts, ConfigFacts, Facts, GraphFacts, HomeFacts, SignIn, TokenFacts};
+pub use facts::{Answered, CertificateFacts, ConfigFacts, Facts, GraphFacts, HomeFacts, SignIn};
 
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]

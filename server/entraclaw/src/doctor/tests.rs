@@ -6,7 +6,9 @@ use jiff::{SignedDuration, Timestamp};
 use rstest::rstest;
 
 use super::*;
-use crate::status::{Report, SessionFile, SessionLine, SourceLine, SponsorsLine, StatusFile, WorkSummary};
+use crate::status::{Report, SessionFile, SessionLine, SourceLine, SponsorsLine, StatusFile};
+use entraclaw_microsoft::entra::Claims;
+use entraclaw_inbox::gate::Guid;
 use entraclaw_inbox::source::SourceState;
 use entraclaw_microsoft::entra::Validity;
 
@@ -38,12 +40,12 @@ fn well() -> Facts {
             graph_authority: "graph.microsoft.com".to_owned(),
             ..ConfigFacts::default()
         },
-        sign_in: SignIn::Token(TokenFacts {
-            tenant_id: Some(TENANT.to_owned()),
+        sign_in: SignIn::Token(Claims {
+            tenant_id: Guid::parse(TENANT),
             audience: Some("https://graph.microsoft.com/".to_owned()),
             expires_at: Some(now() + SignedDuration::from_mins(50)),
-            scopes: Some(BTreeSet::from(scopes)),
-            is_application: false,
+            scopes: Some(scopes.to_vec()),
+            ..Claims::default()
         }),
         certificate: Some(CertificateFacts {
             place: "the system's key store".to_owned(),
@@ -67,7 +69,7 @@ fn validity(days: i64) -> Validity {
     Validity { from: until - SignedDuration::from_hours(730 * 24), until }
 }
 
-fn token(facts: &mut Facts) -> &mut TokenFacts {
+fn token(facts: &mut Facts) -> &mut Claims {
     match &mut facts.sign_in {
         SignIn::Token(token) => token,
         _ => unreachable!("a test asks for it where there is one"),
@@ -169,13 +171,13 @@ fn a_machine_without_problems_needs_nothing() {
     |f: &mut Facts| token(f).expires_at = Some(now() + SignedDuration::from_mins(3)),
     Level::Warn, "sign-in", "ends in 3 min", "get a new token")]
 #[case::wrong_tenant(
-    |f: &mut Facts| token(f).tenant_id = Some(OTHER_TENANT.to_owned()),
+    |f: &mut Facts| token(f).tenant_id = Guid::parse(OTHER_TENANT),
     Level::Fail, "tenant", "the token is of tenant aaaaaaaa-0000-0000-0000-000000000002", "identity.tenant_id")]
 #[case::wrong_audience(
     |f: &mut Facts| token(f).audience = Some("https://outlook.office.com".to_owned()),
     Level::Fail, "audience", "is for https://outlook.office.com", "https://graph.microsoft.com")]
 #[case::cannot_send(
-    |f: &mut Facts| { token(f).scopes.as_mut().unwrap().remove("ChatMessage.Send"); },
+    |f: &mut Facts| { token(f).scopes.as_mut().unwrap().retain(|scope| scope != "ChatMessage.Send"); },
     Level::Fail, "scopes", "does not allow sending messages", "ChatMessage.Send")]
 #[case::application(|f: &mut Facts| token(f).is_application = true, Level::Fail, "scopes", "stands for a program", "agent user")]
 #[case::no_network(
@@ -282,7 +284,7 @@ fn unknown_sponsors_are_reported_with_the_fix() {
 #[test]
 fn a_token_without_claims_is_accepted() {
     let mut facts = well();
-    facts.sign_in = SignIn::Token(TokenFacts::default());
+    facts.sign_in = SignIn::Token(Claims::default());
     assert_eq!(examine(&facts).level, Level::Ok);
 }
 

@@ -1,7 +1,5 @@
-//! The few claims of an access token that describe the agent.
+//! The few claims of an access token that describe the agent and the token's use.
 //! They are read without a check of the signature, so they must never grant anything.
-
-use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -12,28 +10,22 @@ use serde_json::Value;
 use entraclaw_inbox::gate::Guid;
 use entraclaw_seams::secret::Secret;
 
-/// The claims about a token's owner. Each may be missing, because access tokens are opaque to clients.
+/// How many scopes are read.
+const SCOPES_MAX: usize = 100;
+
+/// The claims of a token. Each may be missing, because access tokens are opaque to clients.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Claims {
     /// `tid`: the tenant that issued it.
     pub tenant_id: Option<Guid>,
     /// `oid`: the token's owner.
     pub object_id: Option<Guid>,
-    /// `scp`: the scopes of the token, as far as they can be shown.
-    pub scopes: Vec<String>,
-}
-
-/// How many scopes are read.
-const SCOPES_MAX: usize = 100;
-/// The claims about a token's use, for `entraclaw doctor`. Each may be missing.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct TokenUse {
     /// `aud`: the resource that the token is for.
     pub audience: Option<String>,
     /// `exp`: when the token expires.
     pub expires_at: Option<Timestamp>,
-    /// `scp`: what the token allows on behalf of a person.
-    pub scopes: Option<BTreeSet<String>>,
+    /// `scp`: what the token allows on behalf of a person, as far as it can be shown.
+    pub scopes: Option<Vec<String>>,
     /// The token has `roles` or says `app`, so it belongs to an application.
     pub is_application: bool,
 }
@@ -41,19 +33,13 @@ pub struct TokenUse {
 /// Decodes the claims, leniently.
 pub fn claims(token: &Secret) -> Claims {
     let value = body(token);
-    let guid = |name: &str| value.get(name).and_then(|v| v.as_str()).and_then(Guid::parse);
-    let scopes = value.get("scp").and_then(|v| v.as_str()).unwrap_or_default();
-    let plain = |scope: &&str| scope.bytes().all(|b| b.is_ascii_graphic());
-    let scopes = scopes.split(' ').filter(|s| !s.is_empty()).filter(plain).take(SCOPES_MAX);
-    Claims { tenant_id: guid("tid"), object_id: guid("oid"), scopes: scopes.map(str::to_owned).collect() }
-}
-
-/// Decodes the claims about the token's use, leniently.
-pub fn token_use(token: &Secret) -> TokenUse {
-    let value = body(token);
     let text = |name: &str| value.get(name).and_then(Value::as_str);
-    let scopes = text("scp").map(|scopes| scopes.split_whitespace().map(str::to_owned).collect());
-    TokenUse {
+    let is_plain = |scope: &&str| !scope.is_empty() && scope.bytes().all(|b| b.is_ascii_graphic());
+    let scopes = text("scp")
+        .map(|scopes| scopes.split(' ').filter(is_plain).take(SCOPES_MAX).map(str::to_owned).collect());
+    Claims {
+        tenant_id: text("tid").and_then(Guid::parse),
+        object_id: text("oid").and_then(Guid::parse),
         audience: text("aud").map(str::to_owned),
         expires_at: value.get("exp").and_then(Value::as_i64).and_then(|s| Timestamp::from_second(s).ok()),
         is_application: scopes.is_none() && (text("idtyp") == Some("app") || value.get("roles").is_some()),
@@ -86,21 +72,23 @@ mod tests {
         let read = claims(&token(
             r#"{"tid":"AAAAAAAA-0000-0000-0000-000000000001","oid":"bbbbbbbb-0000-0000-0000-000000000002","scp":"User.Read  Chat.Read \u001b[31m"}"#,
         ));
-        assert_eq!(read.scopes, ["User.Read", "Chat.Read"]);
+        assert_eq!(read.scopes.unwrap(), ["User.Read", "Chat.Read"]);
         assert_eq!(read.tenant_id.unwrap().as_str(), "aaaaaaaa-0000-0000-0000-000000000001");
         assert_eq!(read.object_id.unwrap().as_str(), "bbbbbbbb-0000-0000-0000-000000000002");
     }
 
     #[test]
     fn what_a_token_is_for_is_read() {
-        let read = token_use(&token(
+        let read = claims(&token(
             r#"{"aud":"https://graph.microsoft.com","exp":1795262400,"scp":"Chat.Read User.Read"}"#,
         ));
         assert_eq!(read.audience.as_deref(), Some("https://graph.microsoft.com"));
         assert_eq!(read.expires_at.unwrap().to_string(), "2026-11-21T12:00:00Z");
-        assert!(read.scopes.unwrap().contains("Chat.Read") && !read.is_application);
-        assert!(token_use(&token(r#"{"roles":["Chat.Read.All"]}"#)).is_application);
-        assert_eq!(token_use(&token(r#"{"exp":1e99,"scp":7,"aud":[]}"#)), TokenUse::default());
+        assert!(
+            read.scopes.is_some_and(|scopes| scopes == ["Chat.Read", "User.Read"]) && !read.is_application
+        );
+        assert!(claims(&token(r#"{"roles":["Chat.Read.All"]}"#)).is_application);
+        assert_eq!(claims(&token(r#"{"exp":1e99,"scp":7,"aud":[]}"#)), Claims::default());
     }
 
     #[rstest]

@@ -25,7 +25,7 @@ pub use assertion::{check_key, split_pem, thumbprint_of};
 pub use authority::{Authority, AuthorityError, DEFAULT_LOGIN_URL};
 pub use certificate::{MAKE_A_NEW_ONE, Validity, day};
 pub use challenge::claims_challenge;
-pub use claims::{Claims, TokenUse, claims, token_use};
+pub use claims::{Claims, claims};
 pub use error::{AuthError, AuthFailure};
 pub use exchange::{EntraParts, SIGN_IN_RETRIES_MAX};
 pub use login::{BrowserLogin, DeviceLogin, DevicePrompt, Judged, Redirects, SignedIn, check_agent_user};
