@@ -27,5 +27,5 @@ pub use program::{Program, ProgramSpec};
 pub use request::{Ask, Ended, Limits, Request, WorkResult};
 pub use run::{Kind, Kinds, Outcome, RunError, RunParts, Running, Stop, run};
 pub use source::{CONSUMER_KEY, WorkSource};
-pub use survey::{Survey, survey};
+pub use survey::{WorkSummary, survey};
 pub use works::{BeginError, Claimed, Job, Reply, Ticket, Works, WorksParts};

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
-use super::facts::{Answered, Facts, SignIn, TokenFacts};
+use super::facts::{Answered, Facts, SignIn};
 use super::{Check, Diagnosis, Level};
-use crate::status::amount::{ago, between, counted, since};
+use crate::status::amount::{ago, between, counted};
 use crate::status::judge;
 use entraclaw_inbox::journal::LOST_FILE;
 use entraclaw_microsoft::entra::{Claims, MAKE_A_NEW_ONE, day};
@@ -81,12 +81,11 @@ fn work(facts: &Facts) -> Vec<Check> {
         let found = format!("{} ended without a result", counted(work.lost, "job"));
         checks.push(warn("work", found, "start a session of a host: it says so in the inbox"));
     }
-    if let Some(at) = &work.oldest_ended_at
-        && since(at, facts.now).is_some_and(|waits| waits > judge::RESULT_LATE)
+    if let Some(at) = work.oldest_ended_at
+        && between(at, facts.now).is_some_and(|waits| waits > judge::RESULT_LATE)
     {
-        let results = counted(work.on_the_way, "result");
-        let found =
-            format!("{results} of work did not reach the inbox, the oldest for {}", ago(at, facts.now));
+        let (results, oldest) = (counted(work.on_the_way, "result"), ago(&at.to_string(), facts.now));
+        let found = format!("{results} of work did not reach the inbox, the oldest for {oldest}");
         checks.push(warn("work", found, "start a session of a host; where one runs, see its log"));
     }
     let jobs = work.running + work.on_the_way + work.lost + work.finished;

@@ -1,16 +1,15 @@
 //! Every broken state as a row of a table, with its finding and its fix.
 
-use std::collections::BTreeSet;
-
 use jiff::{SignedDuration, Timestamp};
 use rstest::rstest;
 
 use super::*;
 use crate::status::{Report, SessionFile, SessionLine, SourceLine, SponsorsLine, StatusFile};
-use entraclaw_microsoft::entra::Claims;
 use entraclaw_inbox::gate::Guid;
 use entraclaw_inbox::source::SourceState;
+use entraclaw_microsoft::entra::Claims;
 use entraclaw_microsoft::entra::Validity;
+use entraclaw_work::WorkSummary;
 
 const TENANT: &str = "aaaaaaaa-0000-0000-0000-000000000001";
 const OTHER_TENANT: &str = "aaaaaaaa-0000-0000-0000-000000000002";
@@ -218,7 +217,7 @@ fn a_machine_without_problems_needs_nothing() {
 #[case::work_that_nobody_brings(
     |f: &mut Facts| f.report.work = Some(WorkSummary {
         on_the_way: 2,
-        oldest_ended_at: Some((now() - SignedDuration::from_mins(5)).to_string()),
+        oldest_ended_at: Some(now() - SignedDuration::from_mins(5)),
         ..WorkSummary::default()
     }),
     Level::Warn, "work", "2 results of work did not reach the inbox, the oldest for 5 min", "start a session")]

@@ -47,7 +47,7 @@ fn work(report: &Report, now: Timestamp, problems: &mut Vec<String>, notes: &mut
             counted(work.lost, "job")
         ));
     }
-    let waits = work.oldest_ended_at.as_ref().and_then(|at| since(at, now));
+    let waits = work.oldest_ended_at.and_then(|at| between(at, now));
     let Some(_) = waits.filter(|waits| *waits > RESULT_LATE) else { return };
     let results = counted(work.on_the_way, "result");
     if report.sessions.iter().any(|session| session.alive) {

@@ -14,7 +14,7 @@ pub use entraclaw_inbox::sessions::{
     sessions_there,
 };
 pub use keeper::{Keeper, WatchedSource};
-pub use report::{ConsumerLine, Report, WorkSummary, gather, gather_sessions};
+pub use report::{ConsumerLine, Report, gather, gather_sessions};
 
 #[cfg(test)]
 mod tests;

@@ -9,11 +9,11 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::amount::{counted, since};
+use super::amount::since;
 use entraclaw_inbox::journal::{Look, is_idle};
 use entraclaw_inbox::sessions::{STATUS_FILE, SessionLine, StatusFile, read, sessions};
 use entraclaw_seams::storage::Storage;
-use entraclaw_work::{Survey, survey};
+use entraclaw_work::{WorkSummary, survey};
 
 /// The time over which requests are counted.
 const MINUTE: Duration = Duration::from_secs(60);
@@ -49,28 +49,6 @@ pub struct Report {
     /// Work that outlives its caller; absent when there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<WorkSummary>,
-}
-
-/// The jobs of work.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct WorkSummary {
-    /// Jobs whose process runs or is about to start.
-    pub running: u64,
-    /// Jobs that have ended and whose result is not delivered yet.
-    pub on_the_way: u64,
-    /// When the oldest of these ended, RFC 3339.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub oldest_ended_at: Option<String>,
-    /// Jobs whose process is gone without a result.
-    pub lost: u64,
-    /// Finished jobs whose folders are kept for a while.
-    pub finished: u64,
-    /// Bytes of all jobs.
-    pub bytes: u64,
-    /// Jobs that can't be read, or why none can.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub error: Option<String>,
 }
 
 /// A consumer of the inbox.
@@ -138,25 +116,8 @@ pub fn gather(storage: &Arc<dyn Storage>, home: &str, now: Timestamp, idle_days:
     if let Err(error) = journal(storage, now, idle_days, &mut report) {
         report.journal.error = Some(error.to_string());
     }
-    report.work = work(storage);
+    report.work = Some(survey(storage)).filter(|work| *work != WorkSummary::default());
     report
-}
-
-fn work(storage: &Arc<dyn Storage>) -> Option<WorkSummary> {
-    let survey = match survey(storage) {
-        Ok(survey) => survey,
-        Err(error) => return Some(WorkSummary { error: Some(error.to_string()), ..WorkSummary::default() }),
-    };
-    let unreadable = survey.unreadable;
-    (survey != Survey::default()).then(|| WorkSummary {
-        running: survey.running,
-        on_the_way: survey.on_the_way,
-        oldest_ended_at: survey.oldest_ended_at.map(|at| at.to_string()),
-        lost: survey.lost,
-        finished: survey.finished,
-        bytes: survey.bytes,
-        error: (unreadable > 0).then(|| format!("{} can't be read", counted(unreadable, "job"))),
-    })
 }
 
 /// Reads only the files of sessions, not the messages; cheap enough for every few seconds.
