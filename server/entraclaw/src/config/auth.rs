@@ -3,7 +3,8 @@
 
 use entraclaw_inbox::gate::Guid;
 use entraclaw_microsoft::entra::{
-    self, AgentUser, AgentUserName, Algorithm, Auth, Delegated, KeyStoreKind, LoginBy, SignIn, Thumbprint,
+    AgentUser, AgentUserName, Algorithm, Auth, Authority, Delegated, KeyStoreKind, LoginBy, SignIn,
+    Thumbprint,
 };
 use entraclaw_seams::secret::Secret;
 
@@ -23,13 +24,8 @@ const TOKEN_FIX: &str = "set ENTRACLAW_ACCESS_TOKEN to an access token for Micro
 
 impl Loader {
     pub(super) fn sign_in(&mut self) -> SignIn {
-        let (text, at) = self
-            .value(&key::AUTH_LOGIN_URL)
-            .unwrap_or_else(|| (entra::DEFAULT_LOGIN_URL.to_owned(), Origin::Default));
-        let authority = entra::Authority::parse(&text).unwrap_or_else(|error| {
-            self.error(&at, format!("`auth.login_url` {}", error.problem), error.fix);
-            entra::Authority::microsoft()
-        });
+        let authority = self.root(&key::AUTH_LOGIN_URL, Authority::parse);
+        let authority = authority.unwrap_or_else(Authority::microsoft);
         let fix = "write \"system\", or \"file\" to keep secrets in files with mode 0600";
         let key_store = match self.word(&key::AUTH_KEY_STORE, fix) {
             "file" => KeyStoreKind::File,
@@ -118,13 +114,8 @@ impl Loader {
     }
 
     fn thumbprint(&mut self) -> Option<Thumbprint> {
-        let (text, at) = self.value(&key::AUTH_CERTIFICATE_THUMBPRINT)?;
-        let thumbprint = Thumbprint::parse(&text);
-        if thumbprint.is_none() {
-            let problem = format!("`auth.certificate_thumbprint` is {text:?}");
-            self.error(&at, problem, "write the certificate's SHA-256 thumbprint: 64 hexadecimal digits");
-        }
-        thumbprint
+        let fix = "write the certificate's SHA-256 thumbprint: 64 hexadecimal digits";
+        self.parsed(&key::AUTH_CERTIFICATE_THUMBPRINT, "", fix, Thumbprint::parse)
     }
 
     fn delegated(&mut self, at: &Origin, how: LoginBy) -> Option<Delegated> {

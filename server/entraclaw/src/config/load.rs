@@ -17,6 +17,7 @@ use entraclaw_inbox::tool::ToolSet;
 use entraclaw_inbox::upkeep::{Limits, Retention};
 use entraclaw_inbox::wake_up::WholeText;
 use entraclaw_mcp::nearest::nearest;
+use entraclaw_microsoft::http::RootError;
 use entraclaw_microsoft::teams::{GroupMessages, Watchable};
 use entraclaw_microsoft::{graph, mail, teams};
 
@@ -88,7 +89,7 @@ impl Loader {
     }
 
     fn build(&mut self, environment: &BTreeMap<String, String>) -> Config {
-        let found = self.graph_origin();
+        let found = self.root(&key::GRAPH_URL, graph::Origin::parse);
         // An address that can't be read may have meant this machine.
         let may_be_local = found.as_ref().is_none_or(graph::Origin::is_loopback);
         let origin = found.unwrap_or_else(graph::Origin::microsoft);
@@ -130,13 +131,17 @@ impl Loader {
         self.settings.get(key).cloned()
     }
 
-    /// The address of Graph; `None` if the text is no address.
-    fn graph_origin(&mut self) -> Option<graph::Origin> {
-        let (text, at) = self
-            .value(&key::GRAPH_URL)
-            .unwrap_or_else(|| (key::GRAPH_URL.default.to_owned(), Origin::Default));
-        let parsed = graph::Origin::parse(&text);
-        parsed.map_err(|error| self.error(&at, format!("`graph.url` {}", error.problem), error.fix)).ok()
+    /// The root of a service; `None` if the text can't be one.
+    pub(super) fn root<T>(
+        &mut self,
+        key: &'static Key,
+        parse: impl Fn(&str) -> Result<T, RootError>,
+    ) -> Option<T> {
+        let (text, at) = self.value(key).unwrap_or_else(|| (key.default.to_owned(), Origin::Default));
+        let parsed = parse(&text);
+        parsed
+            .map_err(|error| self.error(&at, format!("`{}` {}", key.field(), error.problem), error.fix))
+            .ok()
     }
 
     /// Whether a mistake was already found at this place.
@@ -175,7 +180,7 @@ impl Loader {
     }
 
     /// Reads a value of any form; `problem` follows the wrong text in the message.
-    fn parsed<T>(
+    pub(super) fn parsed<T>(
         &mut self,
         key: &'static Key,
         problem: &str,
@@ -320,14 +325,10 @@ impl Loader {
     }
 
     fn authserv_id(&mut self) -> Option<String> {
-        let (text, at) = self.value(&key::MAIL_AUTHSERV_ID)?;
-        let name = text.trim().to_ascii_lowercase();
-        let shaped = name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b));
-        if !shaped {
-            let fix = "write the host name before the first semicolon of Authentication-Results";
-            self.error(&at, format!("`mail.authserv_id` is {text:?}"), fix);
-        }
-        (shaped && !name.is_empty()).then_some(name)
+        let fix = "write the host name before the first semicolon of Authentication-Results";
+        let is_plain = |name: &str| name.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._".contains(&b));
+        let name = |text: &str| Some(text.trim().to_ascii_lowercase()).filter(|name| is_plain(name));
+        self.parsed(&key::MAIL_AUTHSERV_ID, "", fix, name).filter(|name| !name.is_empty())
     }
 
     fn teams(&mut self, graph_is_local: bool) -> teams::Settings {

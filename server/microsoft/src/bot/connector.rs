@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::conversations::{Conversation, Conversations};
 use super::service::Service;
 use super::token::Tokens;
-use crate::http::{HttpRequest, HttpResponse, HttpTransport, Method, TransportError};
+use crate::http::{HttpRequest, HttpResponse, HttpTransport, Method, TransportError, one_line, send_within};
 use entraclaw_inbox::gate::{Agent, ChatRule, Gate, Sender, SenderKind, Verdict};
 use entraclaw_inbox::journal::{Interaction, InteractionKind, Journal};
 use entraclaw_inbox::record::Channel;
@@ -30,8 +30,6 @@ const RETRY_AFTER_MAX: Duration = Duration::from_secs(10);
 const RETRY_AFTER_DEFAULT: Duration = Duration::from_secs(2);
 /// How often a message that was certainly not accepted is sent again.
 const REPEATS_MAX: u32 = 2;
-/// The longest reason of the connector that is passed on, in characters.
-const REASON_CHARS_MAX: usize = 200;
 
 /// Sends answers; cheap to clone.
 #[derive(Clone)]
@@ -169,26 +167,17 @@ impl Connector {
     }
 
     async fn post(&self, url: &str, body: &[u8], token: &Secret) -> Result<HttpResponse, SendError> {
-        let request = HttpRequest {
-            method: Method::Post,
-            url: url.to_owned(),
-            headers: vec![
-                ("authorization".to_owned(), format!("Bearer {}", token.expose())),
-                ("content-type".to_owned(), "application/json".to_owned()),
-                ("accept".to_owned(), "application/json".to_owned()),
-            ],
-            body: Some(body.to_vec()),
-        };
-        match tokio::time::timeout(REQUEST_TIMEOUT, self.transport.send(request)).await {
-            Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(error @ TransportError::Connect { .. })) => {
-                Err(SendError::Refused(format!("{error}; try again later")))
-            }
-            Ok(Err(error)) => Err(SendError::UnknownOutcome(error.to_string())),
-            Err(_) => {
-                Err(SendError::UnknownOutcome(format!("no answer within {} s", REQUEST_TIMEOUT.as_secs())))
-            }
-        }
+        let bearer = format!("Bearer {}", token.expose());
+        let headers = [
+            ("authorization", &*bearer),
+            ("content-type", "application/json"),
+            ("accept", "application/json"),
+        ];
+        let request = HttpRequest::new(Method::Post, url.to_owned(), &headers, Some(body.to_vec()));
+        send_within(&*self.transport, request, REQUEST_TIMEOUT).await.map_err(|error| match error {
+            TransportError::Connect { .. } => SendError::Refused(format!("{error}; try again later")),
+            TransportError::Broken { .. } => SendError::UnknownOutcome(error.to_string()),
+        })
     }
 
     fn sent(&self, answer: &HttpResponse) -> Sent {
@@ -212,6 +201,6 @@ fn wait_of(answer: &HttpResponse) -> Duration {
 fn reason(answer: &HttpResponse) -> String {
     let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
     let message = body.pointer("/error/message").and_then(Value::as_str).unwrap_or_default();
-    let message: String = message.chars().filter(|c| !c.is_control()).take(REASON_CHARS_MAX).collect();
+    let message = one_line(message);
     if message.is_empty() { String::new() } else { format!(": {message}") }
 }

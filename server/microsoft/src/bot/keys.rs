@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::time::Instant;
 use url::Url;
 
-use crate::http::{HttpRequest, HttpTransport, Method};
+use crate::http::{HttpRequest, HttpTransport, Method, send_within};
 
 /// The issuer of tokens for the channels of the Bot Framework.
 pub(super) const ISSUER: &str = "https://api.botframework.com";
@@ -195,17 +195,8 @@ async fn fetch(
 }
 
 async fn get(transport: &dyn HttpTransport, url: &Url) -> Result<Value, String> {
-    let request = HttpRequest {
-        method: Method::Get,
-        url: url.to_string(),
-        headers: vec![("accept".to_owned(), "application/json".to_owned())],
-        body: None,
-    };
-    let answer = match tokio::time::timeout(REQUEST_TIMEOUT, transport.send(request)).await {
-        Ok(Ok(answer)) => answer,
-        Ok(Err(error)) => return Err(error.to_string()),
-        Err(_) => return Err(format!("no answer within {} s", REQUEST_TIMEOUT.as_secs())),
-    };
+    let request = HttpRequest::new(Method::Get, url.to_string(), &[("accept", "application/json")], None);
+    let answer = send_within(transport, request, REQUEST_TIMEOUT).await.map_err(|error| error.to_string())?;
     if answer.status != 200 {
         return Err(format!("{} answered {}", url.path(), answer.status));
     }

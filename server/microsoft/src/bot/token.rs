@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use url::Url;
 
 use super::Credentials;
-use crate::entra::{AuthError, AuthFailure};
-use crate::http::{HttpRequest, HttpTransport, Method};
+use crate::entra::{AuthError, AuthFailure, form};
+use crate::http::{HttpRequest, HttpTransport, Method, one_line, send_within};
 use entraclaw_seams::secret::Secret;
 
 /// The scope of the token.
@@ -23,8 +23,6 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(15);
 const EARLY: Duration = Duration::from_secs(300);
 /// The longest lifetime of a token that is believed, also used where none is stated.
 const LIFE_MAX: Duration = Duration::from_secs(24 * 3_600);
-/// The longest reason of the login service that is passed on, in characters.
-const REASON_CHARS_MAX: usize = 300;
 const FIX: &str =
     "check `bot.app_id`, `bot.tenant_id` and ENTRACLAW_BOT_APP_PASSWORD, and start the server again";
 
@@ -69,41 +67,28 @@ impl Tokens {
     }
 
     async fn ask(&self) -> Result<(Secret, Duration), AuthError> {
-        let form = url::form_urlencoded::Serializer::new(String::new())
-            .append_pair("grant_type", "client_credentials")
-            .append_pair("client_id", self.credentials.app_id.as_str())
-            .append_pair("client_secret", self.credentials.secret.expose())
-            .append_pair("scope", SCOPE)
-            .finish();
-        let request = HttpRequest {
-            method: Method::Post,
-            url: self.url.clone(),
-            headers: vec![
-                ("content-type".to_owned(), "application/x-www-form-urlencoded".to_owned()),
-                ("accept".to_owned(), "application/json".to_owned()),
-            ],
-            body: Some(form.into_bytes()),
-        };
+        let form = form(&[
+            ("grant_type", "client_credentials"),
+            ("client_id", self.credentials.app_id.as_str()),
+            ("client_secret", self.credentials.secret.expose()),
+            ("scope", SCOPE),
+        ]);
+        let headers = [("content-type", "application/x-www-form-urlencoded"), ("accept", "application/json")];
+        let body = form.expose().as_bytes().to_vec();
+        let request = HttpRequest::new(Method::Post, self.url.clone(), &headers, Some(body));
         let failed = |failure: AuthFailure, why: String, fix: &str| {
             AuthError::new(failure, format!("the bot could not sign in: {why}"), fix)
         };
         let unreachable =
             |why: String| failed(AuthFailure::Unreachable, why, "check the network; try again in a minute");
-        let answer = match tokio::time::timeout(REQUEST_TIMEOUT, self.transport.send(request)).await {
-            Ok(Ok(answer)) => answer,
-            Ok(Err(error)) => return Err(unreachable(error.to_string())),
-            Err(_) => return Err(unreachable(format!("no answer within {} s", REQUEST_TIMEOUT.as_secs()))),
-        };
+        let answer = send_within(&*self.transport, request, REQUEST_TIMEOUT).await;
+        let answer = answer.map_err(|error| unreachable(error.to_string()))?;
         let body: Value = serde_json::from_slice(&answer.body).unwrap_or_default();
         // The body decides, not the status.
         if let Some(error) = body.get("error").and_then(Value::as_str) {
             let reason = body.get("error_description").and_then(Value::as_str).unwrap_or(error);
-            let reason = reason
-                .lines()
-                .next()
-                .unwrap_or_default()
-                .replace(self.credentials.secret.expose(), "(hidden)");
-            let reason: String = reason.chars().filter(|c| !c.is_control()).take(REASON_CHARS_MAX).collect();
+            let reason = reason.lines().next().unwrap_or_default();
+            let reason = one_line(&reason.replace(self.credentials.secret.expose(), "(hidden)"));
             return Err(failed(AuthFailure::Credential, reason, FIX));
         }
         let token = body.get("access_token").and_then(Value::as_str).filter(|token| !token.is_empty());

@@ -3,7 +3,7 @@
 
 use url::Url;
 
-use crate::http::is_loopback;
+use crate::http::{RootError, host_and_port, is_local, root};
 use entraclaw_inbox::gate::Guid;
 use entraclaw_seams::secret::Secret;
 
@@ -16,16 +16,6 @@ pub struct Authority {
     root: Url,
 }
 
-/// Says why a text can't be the root, as a problem and its fix.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{problem}; {fix}")]
-pub struct AuthorityError {
-    /// What is wrong.
-    pub problem: String,
-    /// What to write instead.
-    pub fix: &'static str,
-}
-
 impl Authority {
     /// The sign-in service of Microsoft's public cloud.
     pub fn microsoft() -> Self {
@@ -33,37 +23,23 @@ impl Authority {
     }
 
     /// Checks a root: https, or http on loopback; scheme, host and port only.
-    pub fn parse(text: &str) -> Result<Self, AuthorityError> {
+    pub fn parse(text: &str) -> Result<Self, RootError> {
         const EXAMPLE: &str = "write a root such as \"https://login.microsoftonline.com\"";
-        let refuse = |problem: &str| AuthorityError { problem: problem.to_owned(), fix: EXAMPLE };
-        let root = Url::parse(text.trim()).map_err(|_| refuse("is not a URL"))?;
-        if !root.username().is_empty() || root.password().is_some() {
-            return Err(refuse("holds user information"));
+        let root = root(text, EXAMPLE, "the sign-in")?;
+        if root.path() != "/" {
+            return Err(RootError::new("has something after the host", EXAMPLE));
         }
-        if root.query().is_some() || root.fragment().is_some() || root.path() != "/" {
-            return Err(refuse("has something after the host"));
-        }
-        match (root.scheme(), root.host()) {
-            (_, None) => Err(refuse("has no host")),
-            ("https", Some(_)) => Ok(Self { root }),
-            ("http", Some(host)) if is_loopback(&host) => Ok(Self { root }),
-            ("http", Some(host)) => Err(AuthorityError {
-                problem: format!("is plain http to {host}, which would show the sign-in to the network"),
-                fix: "use https; http is for 127.0.0.0/8, [::1] and localhost only",
-            }),
-            (other, _) => Err(AuthorityError { problem: format!("has the scheme {other}"), fix: EXAMPLE }),
-        }
+        Ok(Self { root })
     }
 
     /// Whether the sign-in service is on this machine.
     pub fn is_loopback(&self) -> bool {
-        self.root.host().is_some_and(|host| is_loopback(&host))
+        is_local(&self.root)
     }
 
     /// Host and port, for messages.
     pub fn name(&self) -> String {
-        let host = self.root.host_str().unwrap_or_default();
-        self.root.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+        host_and_port(&self.root)
     }
 
     /// An endpoint of a tenant: `token`, `devicecode` or `authorize`.
@@ -73,7 +49,7 @@ impl Authority {
 }
 
 /// A form body. It may hold secrets, so it is treated as one.
-pub(super) fn form(fields: &[(&str, &str)]) -> Secret {
+pub(crate) fn form(fields: &[(&str, &str)]) -> Secret {
     let mut form = url::form_urlencoded::Serializer::new(String::new());
     form.extend_pairs(fields);
     Secret::new(form.finish())
@@ -102,8 +78,8 @@ mod tests {
     #[case("http://127.0.0.1.contoso.com", "is plain http")]
     #[case("https://a:b@contoso.com", "holds user information")]
     #[case("https://login.microsoftonline.com/common", "has something after the host")]
-    #[case("https://login.microsoftonline.com?x", "has something after the host")]
-    #[case("file:///etc/passwd", "has something after the host")]
+    #[case("https://login.microsoftonline.com?x", "holds a query or a fragment")]
+    #[case("file:///etc/passwd", "has no host")]
     #[case("ftp://127.0.0.1", "has the scheme ftp")]
     fn bad_roots(#[case] text: &str, #[case] problem: &str) {
         let error = Authority::parse(text).unwrap_err();

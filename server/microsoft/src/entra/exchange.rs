@@ -12,7 +12,8 @@ use super::authority::{Authority, form};
 use super::refusal::{Step, refusal};
 use super::{AuthError, AuthFailure};
 use crate::http::{
-    HttpRequest, HttpResponse, HttpTransport, Method, TransportError, backoff, http_date, retry_after,
+    HttpRequest, HttpResponse, HttpTransport, Method, USER_AGENT, backoff, http_date, retry_after,
+    send_within,
 };
 use entraclaw_inbox::gate::Guid;
 use entraclaw_seams::clock::Clock;
@@ -118,33 +119,20 @@ impl Exchange {
         form: &Secret,
     ) -> Result<Value, AuthError> {
         let headers = [
-            ("content-type", "application/x-www-form-urlencoded".to_owned()),
-            ("accept", "application/json".to_owned()),
-            ("client-request-id", self.parts.random.uuid()),
-            ("user-agent", concat!("entraclaw/", env!("CARGO_PKG_VERSION")).to_owned()),
+            ("content-type", "application/x-www-form-urlencoded"),
+            ("accept", "application/json"),
+            ("client-request-id", &self.parts.random.uuid()),
+            ("user-agent", USER_AGENT),
         ];
-        let request = HttpRequest {
-            method: Method::Post,
-            url: self.endpoint(endpoint),
-            headers: headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-            body: Some(form.expose().as_bytes().to_vec()),
-        };
-        let limit = self.parts.request_timeout;
-        let unreachable = |why: String| {
-            let problem = format!("entra can't be reached for {}: {why}", step.0);
+        let body = form.expose().as_bytes().to_vec();
+        let request = HttpRequest::new(Method::Post, self.endpoint(endpoint), &headers, Some(body));
+        let answer = send_within(&*self.parts.transport, request, self.parts.request_timeout).await;
+        let response = answer.map_err(|error| {
+            let problem = format!("entra can't be reached for {}: {error}", step.0);
             let fix = "check the network and `auth.login_url`; it is tried again by itself";
             AuthError::new(AuthFailure::Unreachable, problem, fix)
-        };
-        match tokio::time::timeout(limit, self.parts.transport.send(request)).await {
-            Ok(Ok(response)) => self.read(step, &response),
-            Ok(Err(error @ (TransportError::Connect { .. } | TransportError::Broken { .. }))) => {
-                Err(unreachable(error.to_string()))
-            }
-            Err(_) => {
-                let (host, limit_ms) = (self.parts.authority.name(), limit.as_millis());
-                Err(unreachable(format!("no answer from {host} within {limit_ms} ms")))
-            }
-        }
+        })?;
+        self.read(step, &response)
     }
 
     /// Reads the body before the status, because some gateways answer errors with 200.

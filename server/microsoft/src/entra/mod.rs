@@ -22,7 +22,8 @@ mod token;
 mod token_file;
 
 pub use assertion::{check_key, split_pem, thumbprint_of};
-pub use authority::{Authority, AuthorityError, DEFAULT_LOGIN_URL};
+pub(crate) use authority::form;
+pub use authority::{Authority, DEFAULT_LOGIN_URL};
 pub use certificate::{MAKE_A_NEW_ONE, Validity, day};
 pub use challenge::claims_challenge;
 pub use claims::{Claims, claims};

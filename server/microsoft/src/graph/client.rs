@@ -16,8 +16,8 @@ use super::pace::{Pace, Scope};
 use super::{Origin, lenient, retry};
 use crate::entra::{TokenSource, claims_challenge};
 use crate::http::{
-    BODY_BYTES_MAX, HttpRequest, HttpResponse, HttpTransport, Method, TransportError, backoff, http_date,
-    one_line, retry_after,
+    BODY_BYTES_MAX, HttpRequest, HttpResponse, HttpTransport, Method, TransportError, USER_AGENT, backoff,
+    http_date, one_line, retry_after, send_within,
 };
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::random::Random;
@@ -27,7 +27,6 @@ use entraclaw_seams::secret::Secret;
 const POST_WAIT_MAX: Duration = Duration::from_secs(20);
 /// The hosts where SharePoint and OneDrive keep files.
 const FILE_STORES: [&str; 3] = [".sharepoint.com", ".sharepoint.us", ".svc.ms"];
-const USER_AGENT: &str = concat!("entraclaw/", env!("CARGO_PKG_VERSION"));
 /// The most requests for the mailbox at a time; Graph refuses a fifth.
 const MAILBOX_REQUESTS_MAX: usize = 4;
 /// How many items the client asks for in a page of mail.
@@ -231,8 +230,7 @@ impl GraphClient {
             let message = "graph sent to a place that is no store of files of Microsoft".to_owned();
             return Err(GraphError::new(Failure::ForeignLink, message, id));
         }
-        let headers = vec![("user-agent".to_owned(), USER_AGENT.to_owned())];
-        let request = HttpRequest { method: Method::Get, url: location, headers, body: None };
+        let request = HttpRequest::new(Method::Get, location.clone(), &[("user-agent", USER_AGENT)], None);
         let response = self.send(request, &id).await?;
         let failed = |failure, message: String| GraphError {
             status: Some(response.status),
@@ -352,21 +350,15 @@ impl GraphClient {
     }
 
     async fn send(&self, request: HttpRequest, id: &str) -> Result<HttpResponse, GraphError> {
-        let limit = self.parts.request_timeout;
         self.requests_total.fetch_add(1, Ordering::Relaxed);
-        match tokio::time::timeout(limit, self.parts.transport.send(request)).await {
-            Ok(Ok(response)) => Ok(response),
-            Ok(Err(error @ TransportError::Connect { .. })) => {
-                Err(GraphError::new(Failure::Unreachable, error.to_string(), id.to_owned()))
-            }
-            Ok(Err(error @ TransportError::Broken { .. })) => {
-                Err(GraphError::new(Failure::NoAnswer, error.to_string(), id.to_owned()))
-            }
-            Err(_) => {
-                let message = format!("no answer from {} within {} ms", self.authority(), limit.as_millis());
-                Err(GraphError::new(Failure::NoAnswer, message, id.to_owned()))
-            }
-        }
+        let answer = send_within(&*self.parts.transport, request, self.parts.request_timeout).await;
+        answer.map_err(|error| {
+            let failure = match error {
+                TransportError::Connect { .. } => Failure::Unreachable,
+                TransportError::Broken { .. } => Failure::NoAnswer,
+            };
+            GraphError::new(failure, error.to_string(), id.to_owned())
+        })
     }
 
     fn read(&self, response: &HttpResponse, id: &str, token: &Secret) -> Result<Answer, GraphError> {

@@ -10,6 +10,6 @@ mod retry;
 
 pub use client::{Answer, GraphClient, GraphParts, Usage};
 pub use error::{Failure, GraphError, Needs};
-pub use origin::{DEFAULT_ROOT, ForeignLink, Origin, OriginError};
+pub use origin::{DEFAULT_ROOT, ForeignLink, Origin};
 pub use pace::{CHAT_SPACING, REQUESTS_PER_SECOND_MAX, Scope};
 pub use retry::{RETRIES_MAX, RETRY_TOTAL_MAX};

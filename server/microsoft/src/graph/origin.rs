@@ -3,7 +3,7 @@
 
 use url::Url;
 
-use crate::http::is_loopback;
+use crate::http::{RootError, host_and_port, is_local, root};
 
 /// Graph's root in Microsoft's public cloud.
 pub const DEFAULT_ROOT: &str = "https://graph.microsoft.com";
@@ -12,16 +12,6 @@ pub const DEFAULT_ROOT: &str = "https://graph.microsoft.com";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Origin {
     root: Url,
-}
-
-/// Says why a text can't be the root, as a problem and its fix.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{problem}; {fix}")]
-pub struct OriginError {
-    /// What is wrong.
-    pub problem: String,
-    /// What to write instead.
-    pub fix: &'static str,
 }
 
 /// A link in an answer that leaves our origin; the token was not sent to it.
@@ -39,48 +29,25 @@ impl Origin {
     }
 
     /// Checks a root: https, or http on loopback; no user information, query, fragment or version.
-    pub fn parse(text: &str) -> Result<Self, OriginError> {
+    pub fn parse(text: &str) -> Result<Self, RootError> {
         const EXAMPLE: &str = "write a root such as \"https://graph.microsoft.com\"";
-        let refuse = |problem: &str, fix| Err(OriginError { problem: problem.to_owned(), fix });
-        let Ok(root) = Url::parse(text.trim()) else { return refuse("is not a URL", EXAMPLE) };
-        if !root.username().is_empty() || root.password().is_some() {
-            return refuse("holds user information", "remove the part before the @");
-        }
-        if root.query().is_some() || root.fragment().is_some() {
-            return refuse("holds a query or a fragment", EXAMPLE);
-        }
-        let Some(host) = root.host() else { return refuse("has no host", EXAMPLE) };
-        match root.scheme() {
-            "https" => {}
-            "http" if is_loopback(&host) => {}
-            "http" => {
-                return Err(OriginError {
-                    problem: format!(
-                        "is plain http to {host}, which would show the access token to the network"
-                    ),
-                    fix: "use https; http is for 127.0.0.0/8, [::1] and localhost only",
-                });
-            }
-            other => {
-                return Err(OriginError { problem: format!("has the scheme {other}"), fix: "use https" });
-            }
-        }
+        let root = root(text, EXAMPLE, "the access token")?;
         let last = root.path().trim_end_matches('/').rsplit('/').next().unwrap_or("");
         if matches!(last, "v1.0" | "beta") {
-            return refuse("ends with an API version", "remove the version, the server appends /v1.0 itself");
+            let fix = "remove the version, the server appends /v1.0 itself";
+            return Err(RootError::new("ends with an API version", fix));
         }
         Ok(Self { root })
     }
 
     /// Whether the root is on this machine, where frequent polling does no harm.
     pub fn is_loopback(&self) -> bool {
-        self.root.host().is_some_and(|host| is_loopback(&host))
+        is_local(&self.root)
     }
 
     /// Host and port, for messages.
     pub fn authority(&self) -> String {
-        let host = self.root.host_str().unwrap_or("");
-        self.root.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
+        host_and_port(&self.root)
     }
 
     /// An absolute URL of version 1.0 from path segments and query pairs, both encoded here.

@@ -4,25 +4,36 @@
 
 mod reqwest_transport;
 mod retry;
+mod root;
 mod transport;
 
-use url::Host;
+use std::time::Duration;
+
+use url::Url;
 
 pub use reqwest_transport::ReqwestTransport;
 pub use retry::RETRY_AFTER_MAX;
 pub(crate) use retry::{backoff, http_date, retry_after};
+pub use root::RootError;
+pub(crate) use root::{host_and_port, is_local, root};
 pub use transport::{BODY_BYTES_MAX, HttpRequest, HttpResponse, HttpTransport, Method, TransportError};
 
+/// The name of this program in its requests.
+pub(crate) const USER_AGENT: &str = concat!("entraclaw/", env!("CARGO_PKG_VERSION"));
 /// The most characters of a foreign message that are kept.
 const MESSAGE_CHARS_MAX: usize = 200;
 
-/// Whether a host is this machine, by its name alone.
-pub(crate) fn is_loopback(host: &Host<&str>) -> bool {
-    match host {
-        Host::Domain(name) => *name == "localhost",
-        Host::Ipv4(address) => address.is_loopback(),
-        Host::Ipv6(address) => address.is_loopback(),
-    }
+/// Sends a request, and waits only so long for its answer.
+pub(crate) async fn send_within(
+    transport: &dyn HttpTransport,
+    request: HttpRequest,
+    limit: Duration,
+) -> Result<HttpResponse, TransportError> {
+    let host =
+        Url::parse(&request.url).map_or_else(|_| "a URL that is none".to_owned(), |url| host_and_port(&url));
+    tokio::time::timeout(limit, transport.send(request)).await.unwrap_or_else(|_| {
+        Err(TransportError::Broken { host, reason: format!("none came within {} ms", limit.as_millis()) })
+    })
 }
 
 /// Turns a foreign text into one short line without control characters.

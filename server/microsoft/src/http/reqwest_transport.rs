@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 
-use super::{BODY_BYTES_MAX, HttpRequest, HttpResponse, HttpTransport, Method, TransportError};
+use super::{
+    BODY_BYTES_MAX, HttpRequest, HttpResponse, HttpTransport, Method, TransportError, host_and_port,
+};
 
 /// How long making a connection may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -53,7 +55,7 @@ impl HttpTransport for ReqwestTransport {
     fn send(&self, request: HttpRequest) -> BoxFuture<'_, Result<HttpResponse, TransportError>> {
         Box::pin(async move {
             let url = reqwest::Url::parse(&request.url);
-            let host = url.as_ref().map_or_else(|_| "a URL that is none".to_owned(), host_of);
+            let host = url.as_ref().map_or_else(|_| "a URL that is none".to_owned(), host_and_port);
             let connect = |reason: String| TransportError::Connect { host: host.clone(), reason };
             let url = url.map_err(|error| connect(error.to_string()))?;
             let client = self.client().map_err(connect)?;
@@ -96,11 +98,6 @@ impl HttpTransport for ReqwestTransport {
             Ok(HttpResponse { status, headers, body })
         })
     }
-}
-
-fn host_of(url: &reqwest::Url) -> String {
-    let host = url.host_str().unwrap_or("a URL without a host");
-    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
 /// The innermost reason, which is the system's message; reqwest's own messages repeat the URL.

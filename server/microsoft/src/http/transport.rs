@@ -41,6 +41,14 @@ pub struct HttpRequest {
     pub body: Option<Vec<u8>>,
 }
 
+impl HttpRequest {
+    /// A request with these headers.
+    pub fn new(method: Method, url: String, headers: &[(&str, &str)], body: Option<Vec<u8>>) -> Self {
+        let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Self { method, url, headers, body }
+    }
+}
+
 /// A complete answer.
 #[derive(Debug, Clone)]
 pub struct HttpResponse {
