@@ -34,28 +34,22 @@ impl Loader {
     }
 
     fn codex_command(&mut self) -> String {
-        let usual = || key::WAKE_CODEX_COMMAND.default.to_owned();
-        let Some((text, at)) = self.value(&key::WAKE_CODEX_COMMAND) else { return usual() };
-        let program = text.trim();
-        // A relative path would name another program in each working folder of the host.
-        let is_a_place = program.contains(['/', '\\']);
-        if is_usable(program) && (!is_a_place || Path::new(program).is_absolute()) {
-            return program.to_owned();
-        }
         let fix = "write the name of a program in PATH, or its absolute path, without arguments";
-        self.error(&at, format!("`wake.codex_command` is {text:?}"), fix);
-        usual()
+        let program = self.parsed(&key::WAKE_CODEX_COMMAND, "", fix, |text| {
+            let program = text.trim();
+            // A relative path would name another program in each working folder of the host.
+            let is_a_place = program.contains(['/', '\\']);
+            let is_fine = is_usable(program) && (!is_a_place || Path::new(program).is_absolute());
+            is_fine.then(|| program.to_owned())
+        });
+        program.unwrap_or_else(|| key::WAKE_CODEX_COMMAND.default.to_owned())
     }
 
     fn qwen_input_file(&mut self) -> Option<String> {
-        let (text, at) = self.value(&key::WAKE_QWEN_INPUT_FILE)?;
-        let path = text.trim();
-        if path.is_empty() || (is_usable(path) && Path::new(path).is_absolute()) {
-            return Some(path.to_owned()).filter(|path| !path.is_empty());
-        }
         let fix = "write the absolute path that Qwen Code is given with --input-file";
-        self.error(&at, format!("`wake.qwen_input_file` is {text:?}"), fix);
-        None
+        let is_fine = |path: &str| path.is_empty() || (is_usable(path) && Path::new(path).is_absolute());
+        let path = |text: &str| Some(text.trim().to_owned()).filter(|path| is_fine(path));
+        self.parsed(&key::WAKE_QWEN_INPUT_FILE, "", fix, path).filter(|path| !path.is_empty())
     }
 }
 

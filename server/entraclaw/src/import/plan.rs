@@ -183,11 +183,8 @@ impl Plan {
         if has_file(teams::CURSOR_FILE) {
             return self.leave("chat_cursors", format!("{} is there already and stays", teams::CURSOR_FILE));
         }
-        let count = read.chats.len();
-        if let Some(bytes) = teams::position(read.chats) {
-            let what = format!("{count} chats go on where each was read to, others at {newest}");
-            self.files.push((teams::CURSOR_FILE, bytes, what));
-        }
+        let what = format!("{} chats go on where each was read to, others at {newest}", read.chats.len());
+        self.files.extend(teams::position(read.chats).map(|bytes| (teams::CURSOR_FILE, bytes, what)));
     }
 
     /// Takes over the groups of which the other server reads every message. Here they are watched and watchable, so that the
@@ -230,8 +227,7 @@ impl Plan {
         }
         let groups = counted_with(chats.len() as u64, "group", ["is", "are"]);
         let what = format!("{groups} heard whole, of people who may write");
-        let Some(bytes) = teams::watched_list(chats) else { return };
-        self.files.push((teams::WATCHED_FILE, bytes, what));
+        self.files.extend(teams::watched_list(chats).map(|bytes| (teams::WATCHED_FILE, bytes, what)));
     }
 
     fn mail(&mut self, found: &Found, has_file: &dyn Fn(&str) -> bool) {
@@ -242,8 +238,8 @@ impl Plan {
         if has_file(mail::CURSOR_FILE) {
             return self.leave("email_cursor.txt", "mail has a position here already, which stays");
         }
-        let Some(bytes) = mail::position(since) else { return };
-        self.files.push((mail::CURSOR_FILE, bytes, format!("mail goes on at {since}")));
+        let what = format!("mail goes on at {since}");
+        self.files.extend(mail::position(since).map(|bytes| (mail::CURSOR_FILE, bytes, what)));
     }
 }
 

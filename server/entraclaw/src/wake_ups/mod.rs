@@ -159,32 +159,29 @@ impl ProductionWakeUps {
 impl WakeUps for ProductionWakeUps {
     fn wake(&self, request: WakeUpRequest) -> BoxFuture<'_, Result<WakeUpAnswer, WakeUpError>> {
         Box::pin(async move {
-            match request {
+            let done = match request {
                 WakeUpRequest::Run { program, arguments } => {
-                    let run = self.run(&program, &arguments);
-                    in_time(&program, self.run_ms_max, run).await.map(|()| WakeUpAnswer::default())
+                    in_time(&program, self.run_ms_max, self.run(&program, &arguments)).await
                 }
                 WakeUpRequest::Http { method, port, path, body, password } => {
                     let what = format!("127.0.0.1:{port}");
-                    in_time(&what, HTTP_MS_MAX, self.http(method, port, path, body, password)).await
+                    return in_time(&what, HTTP_MS_MAX, self.http(method, port, path, body, password)).await;
                 }
                 WakeUpRequest::Socket { path, credential, line } => {
-                    let write = socket::write(&path, &credential, &line);
-                    in_time(&path, APPEND_MS_MAX, write).await.map(|()| WakeUpAnswer::default())
+                    in_time(&path, APPEND_MS_MAX, socket::write(&path, &credential, &line)).await
                 }
                 WakeUpRequest::Append { path, line } => {
-                    let append = file::append(&path, &line);
-                    in_time(&path, APPEND_MS_MAX, append).await.map(|()| WakeUpAnswer::default())
+                    in_time(&path, APPEND_MS_MAX, file::append(&path, &line)).await
                 }
                 #[cfg(unix)]
                 WakeUpRequest::Peer { id, text } => {
                     let Some(peer) = &self.peer else { return Err(WakeUpError::Unavailable) };
-                    let send = peer.send(&id, &text);
-                    in_time("the session's inbox", PEER_MS_MAX, send).await.map(|()| WakeUpAnswer::default())
+                    in_time("the session's inbox", PEER_MS_MAX, peer.send(&id, &text)).await
                 }
                 #[cfg(not(unix))]
                 WakeUpRequest::Peer { .. } => Err(WakeUpError::Unavailable),
-            }
+            };
+            done.map(|()| WakeUpAnswer::default())
         })
     }
 

@@ -121,14 +121,7 @@ impl Work<'_> {
         let backup = receipt.and_then(|receipt| receipt.backup.as_ref());
         let backup = backup.map(|backup| disk::read(Path::new(backup))).transpose()?.flatten();
         let found = Found { text: before.as_deref(), receipt, backup: backup.as_deref() };
-        let name = path.display().to_string();
-        let owner = self.request.owner();
-        let outcome = if remove {
-            self.without(&name, found, file)
-        } else {
-            setup::with(&name, found, &owner, &file.content)
-        };
-        let outcome = outcome.map_err(|problem| problem.to_string())?;
+        let outcome = self.outcome(path, found, file, remove).map_err(|problem| problem.to_string())?;
         let is_known = receipt.is_none() || outcome.receipt.as_ref() == receipt;
         if outcome.text == before && is_known {
             return Ok(None);
@@ -142,18 +135,23 @@ impl Work<'_> {
     fn linked(&self, path: &Path, file: &FileRecipe, remove: bool) -> bool {
         let Some(text) = disk::read_through_link(path) else { return false };
         let found = Found { text: Some(&text), ..Found::default() };
-        let name = path.display().to_string();
-        let outcome = if remove {
-            self.without(&name, found, file)
-        } else {
-            setup::with(&name, found, &self.request.owner(), &file.content)
-        };
+        let outcome = self.outcome(path, found, file, remove);
         outcome.is_ok_and(|outcome| outcome.text.as_deref() == Some(text.as_str()))
     }
 
-    /// The file without our content. Without a receipt, the content of any choice of flags is removed.
-    fn without(&self, name: &str, found: Found<'_>, file: &FileRecipe) -> Result<Outcome, setup::Problem> {
-        let owner = self.request.owner();
+    /// The file with our content, or for a removal without it. Without a receipt, the content of any choice of flags is
+    /// removed.
+    fn outcome(
+        &self,
+        path: &Path,
+        found: Found<'_>,
+        file: &FileRecipe,
+        remove: bool,
+    ) -> Result<Outcome, setup::Problem> {
+        let (name, owner) = (&path.display().to_string(), self.request.owner());
+        if !remove {
+            return setup::with(name, found, &owner, &file.content);
+        }
         let outcome = setup::without(name, found, &owner, &file.content)?;
         if found.receipt.is_some() {
             return Ok(outcome);
