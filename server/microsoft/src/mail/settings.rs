@@ -17,15 +17,3 @@ pub struct Settings {
     /// Mails that may be sent in one conversation, or to one address, in an hour.
     pub messages_per_hour: u32,
 }
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            enabled: false,
-            poll_interval: Duration::from_secs(60),
-            look_back: Duration::ZERO,
-            authserv_id: None,
-            messages_per_hour: 10,
-        }
-    }
-}

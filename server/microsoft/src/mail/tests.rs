@@ -155,6 +155,17 @@ struct House {
     clock: Arc<TokioClock>,
 }
 
+/// The defaults of the configuration, but switched on.
+fn settings() -> Settings {
+    Settings {
+        enabled: true,
+        poll_interval: Duration::from_secs(60),
+        look_back: Duration::ZERO,
+        authserv_id: None,
+        messages_per_hour: 10,
+    }
+}
+
 impl House {
     fn new() -> Self {
         let mini = Mini::new();
@@ -171,7 +182,7 @@ impl House {
             clock: clock.clone(),
             gate: Arc::new(MailGate::new(["alice@contoso.com"])),
             known: Arc::default(),
-            options: Settings::default(),
+            options: settings(),
         };
         Self { mini: mini.clone(), storage, journal, parts, clock }
     }

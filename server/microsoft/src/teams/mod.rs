@@ -31,7 +31,7 @@ pub use identity::identify;
 pub use known::Known;
 pub use provider::TeamsProvider;
 pub use send::TeamsOutbox;
-pub use settings::{GroupMessages, PAGE_SIZE_MAX, Settings, Watchable};
+pub use settings::{GroupMessages, Settings, Watchable};
 pub use watched::{FILE as WATCHED_FILE, list as watched_list};
 
 use entraclaw_inbox::source::{InboundSource, SourceStatus};

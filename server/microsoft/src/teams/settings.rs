@@ -3,9 +3,6 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Graph's own limit for `$top` of chats and messages.
-pub const PAGE_SIZE_MAX: u32 = 50;
-
 /// The settings of the Teams source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
@@ -60,22 +57,4 @@ pub enum GroupMessages {
     All,
     /// Only messages that mention the agent.
     Mentioned,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            poll_interval: Duration::from_secs(5),
-            overlap: Duration::from_secs(30),
-            page_size: PAGE_SIZE_MAX,
-            look_back: Duration::ZERO,
-            sweep_interval: Duration::from_secs(45),
-            hot_for: Duration::from_secs(15 * 60),
-            group_messages: GroupMessages::Mentioned,
-            watchable: Watchable::Only(BTreeSet::new()),
-            idle_poll_interval: Duration::from_secs(5),
-            reactions: true,
-        }
-    }
 }

@@ -4,6 +4,7 @@ mod delivery;
 mod memory;
 mod trouble;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,6 +30,23 @@ struct House {
     parts: TeamsParts,
 }
 
+/// The defaults of the configuration, but for messages of groups.
+fn settings() -> Settings {
+    Settings {
+        enabled: true,
+        poll_interval: Duration::from_secs(5),
+        overlap: Duration::from_secs(30),
+        page_size: 50,
+        look_back: Duration::ZERO,
+        sweep_interval: Duration::from_secs(45),
+        hot_for: Duration::from_secs(15 * 60),
+        group_messages: GroupMessages::All,
+        watchable: Watchable::Only(BTreeSet::new()),
+        idle_poll_interval: Duration::from_secs(5),
+        reactions: true,
+    }
+}
+
 impl House {
     fn new(graph: &TestGraph) -> Self {
         Self::at(graph, MemoryStorage::new())
@@ -45,7 +63,7 @@ impl House {
             clock,
             gate: Arc::new(Gate::new([(guid(TENANT), guid(ALICE)), (guid(TENANT), guid(BOB))])),
             known: Arc::new(Known::new(agent)),
-            options: Settings { group_messages: GroupMessages::All, ..Settings::default() },
+            options: settings(),
         };
         Self { graph: graph.clone(), storage, journal, parts }
     }
