@@ -3,6 +3,7 @@
 
 mod client;
 mod error;
+pub(crate) mod fields;
 mod lenient;
 mod origin;
 mod pace;

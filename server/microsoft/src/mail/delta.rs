@@ -2,10 +2,9 @@
 //! It must never take a link apart, and must build only the first link of a series.
 
 use jiff::Timestamp;
-use serde_json::Value;
 
 use super::wire::{self, Mail, Row};
-use crate::graph::{Failure, GraphClient, GraphError, Scope};
+use crate::graph::{Failure, GraphClient, GraphError, Scope, fields};
 
 /// The fields of each mail in a page: enough to see whether the mail is worth reading.
 const SELECTED: &str = "id,receivedDateTime,from";
@@ -37,10 +36,10 @@ pub(super) fn first_link(client: &GraphClient, since: Timestamp) -> String {
 /// Reads the page behind a link.
 pub(super) async fn page(client: &GraphClient, link: &str) -> Result<Page, GraphError> {
     let page = client.get_once(link, Scope::Mailbox).await?.body;
-    if !page.get("value").is_some_and(Value::is_array) {
+    if !fields::is_page(&page) {
         return Err(GraphError::malformed("the page of mail has no `value`"));
     }
-    let (rows, unreadable) = wire::rows(&page);
+    let (rows, unreadable) = fields::items(&page, wire::row);
     // The protocol allows only one of the two links on a page; if both are there, another page follows.
     if let Some(link) = client.link(&page, "@odata.nextLink")? {
         return Ok(Page { rows, unreadable, link, last: false });

@@ -4,6 +4,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::graph::fields::{list, text};
 use entraclaw_inbox::gate::MailAddress;
 
 /// The longest id that is accepted.
@@ -124,15 +125,8 @@ impl Headers {
     }
 }
 
-/// The items of a page, and how many items could not be read.
-pub(super) fn rows(page: &Value) -> (Vec<Row>, usize) {
-    let Some(values) = page.get("value").and_then(Value::as_array) else { return (Vec::new(), 0) };
-    let rows: Vec<Row> = values.iter().filter_map(row).collect();
-    let unreadable = values.len() - rows.len();
-    (rows, unreadable)
-}
-
-fn row(value: &Value) -> Option<Row> {
+/// Reads an item of a delta page; `None` without a usable id.
+pub(super) fn row(value: &Value) -> Option<Row> {
     let id = id(value)?;
     if value.get("@removed").is_some_and(|removed| !removed.is_null()) {
         return Some(Row::Removed { id });
@@ -199,14 +193,6 @@ fn part(value: &Value) -> Option<Part> {
         content_type: text(value, "contentType").unwrap_or_default(),
         inline: truth(value, "isInline"),
     })
-}
-
-fn list<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
-    value.get(name).and_then(Value::as_array).into_iter().flatten()
-}
-
-fn text(value: &Value, name: &str) -> Option<String> {
-    value.get(name).and_then(Value::as_str).map(str::to_owned)
 }
 
 /// A boolean, which some of Graph's own samples write as a text.
@@ -280,7 +266,7 @@ mod tests {
             {"id": "3", "receivedDateTime": "2026-11-21T10:00:00Z",
              "from": {"emailAddress": {"name": "Alice", "address": "Alice@contoso.com"}}},
         ]});
-        let (rows, unreadable) = rows(&page);
+        let (rows, unreadable) = crate::graph::fields::items(&page, row);
         assert_eq!(unreadable, 1);
         assert_eq!(rows[0], Row::Removed { id: "1".to_owned() });
         assert_eq!(rows[1], Row::Changed { id: "2".to_owned(), received: None, from: None });

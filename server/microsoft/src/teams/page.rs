@@ -7,8 +7,7 @@ use std::rc::Rc;
 
 use serde_json::Value;
 
-use super::wire;
-use crate::graph::{GraphClient, GraphError, Scope};
+use crate::graph::{GraphClient, GraphError, Scope, fields};
 
 /// The largest page that is remembered, in bytes; there is one for each swept chat.
 const REMEMBERED_BYTES_MAX: usize = 64 * 1024;
@@ -29,10 +28,10 @@ impl<T> Page<T> {
         what: &str,
         item: impl Fn(&Value) -> Option<T>,
     ) -> Result<Self, GraphError> {
-        if !wire::is_page(body) {
+        if !fields::is_page(body) {
             return Err(GraphError::malformed(&format!("{what} has no `value`")));
         }
-        let (items, unreadable) = wire::items(body, item);
+        let (items, unreadable) = fields::items(body, item);
         Ok(Self { items, unreadable, next: body.get("@odata.nextLink").cloned() })
     }
 

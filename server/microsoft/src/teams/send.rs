@@ -14,7 +14,7 @@ use super::identity::identify;
 use super::known::Look;
 use super::turn::turn;
 use super::{Known, members, wire};
-use crate::graph::{Failure, GraphClient, GraphError, Scope};
+use crate::graph::{Failure, GraphClient, GraphError, Scope, fields};
 use crate::outgoing::{self, CONTENT_CHARS_MAX};
 use entraclaw_inbox::gate::{ChatRule, Gate, Sender, SenderKind, Verdict};
 use entraclaw_inbox::journal::{Interaction, InteractionKind, Journal};
@@ -190,7 +190,7 @@ impl TeamsOutbox {
         for pause in LOOKS_BACK {
             tokio::time::sleep(pause).await;
             let Ok(page) = self.client.get_once(&url, Scope::Chat(&message.chat_id)).await else { continue };
-            let (messages, _) = wire::items(&page.body, wire::message);
+            let (messages, _) = fields::items(&page.body, wire::message);
             let ours = messages.into_iter().find(|candidate| {
                 let may_be_it = self.is_own(candidate)
                     && candidate.created.is_some_and(|at| at >= since)

@@ -4,6 +4,7 @@
 use jiff::Timestamp;
 use serde_json::Value;
 
+use crate::graph::fields::{list, text};
 use entraclaw_inbox::gate::{Sender, SenderKind};
 
 /// The longest id that is accepted, in bytes.
@@ -98,19 +99,6 @@ pub(super) struct Mentioned {
     pub(super) id: i64,
     pub text: String,
     pub(super) user_id: Option<String>,
-}
-
-/// The items of a page, and the number of those that could not be read.
-pub(super) fn items<T>(page: &Value, read: impl Fn(&Value) -> Option<T>) -> (Vec<T>, usize) {
-    let Some(values) = page.get("value").and_then(Value::as_array) else { return (Vec::new(), 0) };
-    let read: Vec<T> = values.iter().filter_map(read).collect();
-    let unreadable = values.len() - read.len();
-    (read, unreadable)
-}
-
-/// Whether a body is a page at all: an object with a list.
-pub(super) fn is_page(body: &Value) -> bool {
-    body.get("value").is_some_and(Value::is_array)
 }
 
 /// Reads a chat; `None` without a usable id.
@@ -228,14 +216,6 @@ fn mentioned(value: &Value) -> Option<Mentioned> {
         text: name.unwrap_or_default(),
         user_id: value.pointer("/mentioned/user").and_then(|u| text(u, "id")),
     })
-}
-
-fn list<'a>(value: &'a Value, name: &str) -> impl Iterator<Item = &'a Value> {
-    value.get(name).and_then(Value::as_array).into_iter().flatten()
-}
-
-fn text(value: &Value, name: &str) -> Option<String> {
-    value.get(name).and_then(Value::as_str).map(str::to_owned)
 }
 
 fn id(value: &Value) -> Option<String> {
@@ -365,7 +345,7 @@ mod tests {
     #[test]
     fn one_unreadable_item_hides_no_other() {
         let page = json!({"value": [null, {"id": "1"}, 7, {"id": "2"}]});
-        let (messages, unreadable) = items(&page, message);
+        let (messages, unreadable) = crate::graph::fields::items(&page, message);
         assert_eq!((messages.len(), unreadable), (2, 2));
     }
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::{PATIENCE, TeamsProvider, beginning, failed};
-use crate::graph::Scope;
+use crate::graph::{Scope, fields};
 use crate::incoming::Version;
 use crate::teams::draft::draft;
 use crate::teams::wire::{self, Message, MessageKind};
@@ -52,7 +52,7 @@ impl TeamsProvider {
             .await
             .map_err(|error| failed("the chat could not be read", &error))?
             .body;
-        let (messages, _) = wire::items(&page, wire::message);
+        let (messages, _) = fields::items(&page, wire::message);
         let (mut shown, mut bytes, mut left_out) = (Vec::new(), 0, 0_u64);
         let mut oldest = None;
         let mut more = page.get("@odata.nextLink").is_some();
