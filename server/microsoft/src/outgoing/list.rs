@@ -2,43 +2,11 @@
 //! schemes of links, fields of `mailto:`.
 //! What is not on it is not sent, so nothing may be added that a reader's client fetches, runs or opens by itself.
 
-/// Elements of Teams' dialect and of plain mail that need nothing beside the text.
-pub(super) const ELEMENTS: &[&str] = &[
-    "a",
-    "b",
-    "blockquote",
-    "br",
-    "code",
-    "codeblock",
-    "del",
-    "div",
-    "em",
-    "h1",
-    "h2",
-    "h3",
-    "h4",
-    "h5",
-    "h6",
-    "hr",
-    "i",
-    "li",
-    "ol",
-    "p",
-    "pre",
-    "s",
-    "span",
-    "strike",
-    "strong",
-    "sub",
-    "sup",
-    "table",
-    "tbody",
-    "td",
-    "th",
-    "thead",
-    "tr",
-    "u",
-    "ul",
+/// Elements of Teams' dialect and of plain mail that need nothing beside the text, with blanks between.
+const ELEMENTS: &[&str] = &[
+    "a b br code codeblock del em i s span strike strong sub sup u",
+    "blockquote div h1 h2 h3 h4 h5 h6 hr li ol p pre ul",
+    "table tbody td th thead tr",
 ];
 
 /// What an attribute's value is, and so what it may be.
@@ -106,55 +74,29 @@ pub(super) const SCHEMES: &[&str] = &["http", "https", "mailto"];
 /// What a `mailto:` link may fill in. Some programs attach files by other names.
 pub(super) const MAIL_FIELDS: &[&str] = &["bcc", "body", "cc", "subject", "to"];
 
-/// Properties that shape text and tables, and hide or fetch nothing.
-pub(super) const PROPERTIES: &[&str] = &[
-    "background",
-    "background-color",
-    "border",
-    "border-bottom",
-    "border-collapse",
-    "border-color",
-    "border-left",
-    "border-radius",
-    "border-right",
-    "border-spacing",
-    "border-style",
-    "border-top",
-    "border-width",
-    "color",
-    "font",
-    "font-family",
-    "font-size",
-    "font-style",
-    "font-variant",
-    "font-weight",
-    "line-height",
-    "list-style-type",
-    "margin",
-    "margin-bottom",
-    "margin-left",
-    "margin-right",
-    "margin-top",
-    "max-width",
-    "min-width",
-    "padding",
-    "padding-bottom",
-    "padding-left",
-    "padding-right",
-    "padding-top",
-    "table-layout",
-    "text-align",
-    "text-decoration",
-    "text-transform",
-    "vertical-align",
-    "white-space",
-    "width",
-    "word-break",
-    "word-wrap",
+/// Properties that shape text and tables, and hide or fetch nothing, with blanks between.
+const PROPERTIES: &[&str] = &[
+    "background background-color color",
+    "border border-bottom border-collapse border-color border-left border-radius border-right border-spacing",
+    "border-style border-top border-width",
+    "font font-family font-size font-style font-variant font-weight line-height list-style-type",
+    "margin margin-bottom margin-left margin-right margin-top max-width min-width width table-layout",
+    "padding padding-bottom padding-left padding-right padding-top",
+    "text-align text-decoration text-transform vertical-align white-space word-break word-wrap",
 ];
 
 /// Functions that may stand in a style's value; all make colours.
 pub(super) const FUNCTIONS: &[&str] = &["hsl", "hsla", "rgb", "rgba"];
+
+/// The elements.
+pub(super) fn elements() -> impl Iterator<Item = &'static str> {
+    ELEMENTS.iter().flat_map(|row| row.split(' '))
+}
+
+/// Whether a property of styles is listed.
+pub(super) fn has_property(name: &str) -> bool {
+    PROPERTIES.iter().flat_map(|row| row.split(' ')).any(|property| property == name)
+}
 
 /// The kind of an attribute of a listed element; nothing where the list does not have it.
 pub(super) fn kind(element: &str, attribute: &str) -> Option<Kind> {

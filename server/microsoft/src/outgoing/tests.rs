@@ -257,7 +257,7 @@ fn style_of(value: &str) -> (Vec<String>, Vec<String>) {
 /// Everything that a standard reader finds in what leaves is on the list.
 fn assert_listed(content: &str) {
     for (element, attributes) in seen(content).tags.into_inner() {
-        assert!(list::ELEMENTS.contains(&element.as_str()), "{element} in {content:?}");
+        assert!(list::elements().any(|listed| listed == element), "{element} in {content:?}");
         for (attribute, value) in attributes {
             let kind = list::kind(&element, &attribute);
             assert!(kind.is_some(), "{attribute} of {element} in {content:?}");
@@ -267,7 +267,7 @@ fn assert_listed(content: &str) {
             }
             if attribute == "style" {
                 let (properties, functions) = style_of(&value);
-                assert!(properties.iter().all(|p| list::PROPERTIES.contains(&p.as_str())), "{content:?}");
+                assert!(properties.iter().all(|p| list::has_property(p)), "{content:?}");
                 assert!(functions.iter().all(|f| list::FUNCTIONS.contains(&f.as_str())), "{content:?}");
             }
         }

@@ -3,7 +3,7 @@
 
 use url::Url;
 
-use super::list::{FUNCTIONS, Kind, MAIL_FIELDS, PROPERTIES, SCHEMES};
+use super::list::{FUNCTIONS, Kind, MAIL_FIELDS, SCHEMES, has_property};
 
 /// How much of a name an error repeats.
 const NAME_CHARS_MAX: usize = 32;
@@ -65,7 +65,7 @@ fn style(element: &str, value: &str) -> Result<(), String> {
     for declaration in value.split(';').map(str::trim).filter(|declaration| !declaration.is_empty()) {
         let (property, value) = declaration.split_once(':').unwrap_or((declaration, ""));
         let property = property.trim().to_ascii_lowercase();
-        if !PROPERTIES.contains(&property.as_str()) {
+        if !has_property(&property) {
             let property: String =
                 property.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '-').collect();
             return Err(format!(
