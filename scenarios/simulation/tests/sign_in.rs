@@ -7,7 +7,7 @@ use std::time::Duration;
 use entraclaw::config::{Auth, Config, Delegated, Secret, Sources};
 use entraclaw_microsoft::entra::keys::{Kept, KeyName, KeyStore as _, MemoryKeyStore};
 use entraclaw_microsoft::entra::{
-    AuthError, AuthFailure, BrowserLogin, DeviceLogin, EntraParts, Judged, Redirects, check_agent_user,
+    AuthError, AuthFailure, BrowserLogin, DeviceLogin, EntraParts, Judge, Redirects, check_agent_user,
 };
 use entraclaw_microsoft::http::{HttpRequest, HttpResponse, HttpTransport, TransportError};
 use entraclaw_seams::clock::TokioClock;
@@ -192,20 +192,17 @@ impl Redirects for Browser {
         "http://localhost:49152".to_owned()
     }
 
-    fn wait<'a>(
-        &'a mut self,
-        judge: &'a (dyn Fn(&str) -> Judged + Sync),
-    ) -> BoxFuture<'a, Result<Secret, AuthError>> {
+    fn wait<'a>(&'a mut self, judge: Judge<'a>) -> BoxFuture<'a, Result<Secret, AuthError>> {
         Box::pin(async move {
-            assert_eq!(judge("code=guess&state=guess"), Judged::Foreign);
+            assert_eq!(judge("code=guess&state=guess"), None);
             let url = self.url.lock().unwrap().clone();
             let answer = self.transport.entra.handle(self.transport.now(), &Request::get(&url));
             let location = answer.header("location").expect("Entra leads back").to_owned();
             let (back, query) = location.split_once("/?").unwrap();
             assert_eq!(back, self.uri());
             match judge(&(self.spoil)(query.to_owned())) {
-                Judged::Ours(outcome) => outcome,
-                Judged::Foreign => std::future::pending().await,
+                Some(outcome) => outcome,
+                None => std::future::pending().await,
             }
         })
     }

@@ -8,7 +8,7 @@ use futures_util::future::BoxFuture;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-use entraclaw_microsoft::entra::{AuthError, AuthFailure, Judged, Redirects};
+use entraclaw_microsoft::entra::{AuthError, AuthFailure, Judge, Redirects};
 use entraclaw_seams::secret::Secret;
 
 /// The longest head of a request, in bytes.
@@ -33,16 +33,14 @@ impl Loopback {
     }
 
     /// Reads one request and answers it.
-    async fn serve(&self, mut stream: TcpStream, judge: &(dyn Fn(&str) -> Judged + Sync)) -> Judged {
+    async fn serve(&self, mut stream: TcpStream, judge: Judge<'_>) -> Option<Result<Secret, AuthError>> {
         let head = tokio::time::timeout(HEAD_TIME_MAX, read_head(&mut stream)).await;
         let query = head.ok().flatten().and_then(|head| query_of(&head, self.port));
-        let judged = query.map_or(Judged::Foreign, |query| judge(&query));
+        let judged = query.and_then(|query| judge(&query));
         let (status, text) = match &judged {
-            Judged::Ours(Ok(_)) => {
-                ("200 OK", "Signed in. You can close this window and go back to the terminal.")
-            }
-            Judged::Ours(Err(_)) => ("200 OK", "The sign-in did not work. The terminal says why."),
-            Judged::Foreign => ("404 Not Found", "There is nothing here."),
+            Some(Ok(_)) => ("200 OK", "Signed in. You can close this window and go back to the terminal."),
+            Some(Err(_)) => ("200 OK", "The sign-in did not work. The terminal says why."),
+            None => ("404 Not Found", "There is nothing here."),
         };
         let page = format!("<!doctype html><meta charset=\"utf-8\"><title>Entraclaw</title><p>{text}</p>\n");
         let answer = format!(
@@ -65,14 +63,11 @@ impl Redirects for Loopback {
         format!("http://localhost:{}", self.port)
     }
 
-    fn wait<'a>(
-        &'a mut self,
-        judge: &'a (dyn Fn(&str) -> Judged + Sync),
-    ) -> BoxFuture<'a, Result<Secret, AuthError>> {
+    fn wait<'a>(&'a mut self, judge: Judge<'a>) -> BoxFuture<'a, Result<Secret, AuthError>> {
         Box::pin(async move {
             for _ in 0..FOREIGN_MAX {
                 let Ok((stream, _)) = self.listener.accept().await else { continue };
-                if let Judged::Ours(outcome) = self.serve(stream, judge).await {
+                if let Some(outcome) = self.serve(stream, judge).await {
                     return outcome;
                 }
             }
@@ -154,8 +149,8 @@ mod tests {
             answers
         };
         let judge = |query: &str| match query {
-            "right" => Judged::Ours(Ok(Secret::new("code"))),
-            _ => Judged::Foreign,
+            "right" => Some(Ok(Secret::new("code"))),
+            _ => None,
         };
         let (code, answers) = tokio::join!(loopback.wait(&judge), browser);
         assert_eq!(code.unwrap().expose(), "code");

@@ -17,7 +17,7 @@ use super::exchange::{EntraParts, Exchange};
 use super::grant::Grant;
 use super::hops::Hops;
 use super::keys::KeyStore;
-use super::refusal::Step;
+use super::refusal::{Step, refusal};
 use super::renewing::Flow as _;
 use super::{AuthError, AuthFailure};
 use crate::entra::{AgentUser, Delegated};
@@ -143,24 +143,16 @@ impl DeviceLogin {
     }
 }
 
-/// The meaning of a request to our loopback address.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Judged {
-    /// The end of this sign-in: its code, or the reason why there is none.
-    Ours(Result<Secret, AuthError>),
-    /// A request that is not part of this sign-in; the wait goes on.
-    Foreign,
-}
+/// Judges the query of a request to our loopback address: the end of this sign-in is its code, or the reason why there
+/// is none; `None` is a request that is not part of this sign-in, and the wait goes on.
+pub type Judge<'a> = &'a (dyn Fn(&str) -> Option<Result<Secret, AuthError>> + Sync);
 
 /// A listener on loopback to which the browser returns, for one sign-in.
 pub trait Redirects: Send {
     /// `http://localhost:PORT`.
     fn uri(&self) -> String;
     /// Waits for requests and has their queries judged until one belongs to this sign-in.
-    fn wait<'a>(
-        &'a mut self,
-        judge: &'a (dyn Fn(&str) -> Judged + Sync),
-    ) -> BoxFuture<'a, Result<Secret, AuthError>>;
+    fn wait<'a>(&'a mut self, judge: Judge<'a>) -> BoxFuture<'a, Result<Secret, AuthError>>;
 }
 
 /// A sign-in by browser that has begun.
@@ -225,21 +217,17 @@ impl BrowserLogin {
 }
 
 /// Judges a query: only a query with our `state` is for us; another may come from a page that guesses ports.
-fn judge(query: &str, state: &Secret) -> Judged {
+fn judge(query: &str, state: &Secret) -> Option<Result<Secret, AuthError>> {
     let pairs: Vec<_> = url::form_urlencoded::parse(query.as_bytes()).collect();
     let of = |name: &str| pairs.iter().find(|(n, _)| n == name).map(|(_, value)| value.as_ref());
     if of("state") != Some(state.expose()) {
-        return Judged::Foreign;
+        return None;
     }
-    match (of("code").filter(|code| !code.is_empty()), of("error")) {
-        (Some(code), None) => Judged::Ours(Ok(Secret::new(code))),
-        (_, Some(word)) => {
-            let body = serde_json::json!({"error": word, "error_description": of("error_description")});
-            let refused = super::refusal::refusal(Step("the sign-in in the browser"), 400, &body);
-            refused.map_or(Judged::Foreign, |error| Judged::Ours(Err(error)))
-        }
-        (None, None) => Judged::Foreign,
+    if let Some(word) = of("error") {
+        let body = serde_json::json!({"error": word, "error_description": of("error_description")});
+        return refusal(Step("the sign-in in the browser"), 400, &body).map(Err);
     }
+    of("code").filter(|code| !code.is_empty()).map(|code| Ok(Secret::new(code)))
 }
 
 async fn keep(keys: &dyn KeyStore, who: &Delegated, grant: &Grant) -> Result<SignedIn, AuthError> {
@@ -272,11 +260,7 @@ mod tests {
     #[case("%ff=%", None)]
     #[case("", None)]
     fn only_our_state_ends_the_wait(#[case] query: &str, #[case] good: Option<bool>) {
-        let judged = judge(query, &Secret::new("right"));
-        let verdict = match judged {
-            Judged::Ours(outcome) => Some(outcome.is_ok()),
-            Judged::Foreign => None,
-        };
+        let verdict = judge(query, &Secret::new("right")).map(|outcome| outcome.is_ok());
         assert_eq!(verdict, good);
     }
 }

@@ -29,7 +29,7 @@ pub use challenge::claims_challenge;
 pub use claims::{Claims, claims};
 pub use error::{AuthError, AuthFailure};
 pub use exchange::{EntraParts, SIGN_IN_RETRIES_MAX};
-pub use login::{BrowserLogin, DeviceLogin, DevicePrompt, Judged, Redirects, SignedIn, check_agent_user};
+pub use login::{BrowserLogin, DeviceLogin, DevicePrompt, Judge, Redirects, SignedIn, check_agent_user};
 pub use record::SignInRecord;
 pub use settings::{
     AgentUser, AgentUserName, Algorithm, Auth, Delegated, KeyStoreKind, LoginBy, SignIn, Thumbprint,
