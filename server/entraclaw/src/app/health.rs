@@ -27,9 +27,8 @@ const SILENT: &str = "the session that reads messages for all sessions does not 
 
 /// The state of the sources, and the trouble with sponsors.
 struct Seen {
-    teams: SourceState,
-    mail: SourceState,
-    bot: SourceState,
+    /// Teams, mail and the bot.
+    sources: [SourceState; 3],
     sponsors: Option<SponsorsLine>,
     /// Whether the leader shows no sign of progress.
     is_leader_silent: bool,
@@ -41,9 +40,8 @@ struct Seen {
 struct Observer {
     journal: Journal,
     storage: Arc<dyn Storage>,
-    teams: SourceStatus,
-    mail: SourceStatus,
-    bot: SourceStatus,
+    /// Teams, mail and the bot.
+    sources: [SourceStatus; 3],
     gate: Arc<Gate>,
 }
 
@@ -54,9 +52,7 @@ impl Observer {
         let Some(status) = leader else {
             let sponsors = self.gate.sponsors_trouble();
             return Seen {
-                teams: self.teams.get(),
-                mail: self.mail.get(),
-                bot: self.bot.get(),
+                sources: self.sources.each_ref().map(SourceStatus::get),
                 sponsors: sponsors.map(|(trouble, awaited)| SponsorsLine { trouble, awaited }),
                 is_leader_silent,
                 error_chars_max: HEALTH_CHARS_MAX,
@@ -68,15 +64,13 @@ impl Observer {
         let last_seq = self.journal.last_seq();
         let newest = self.journal.read_after(last_seq.saturating_sub(1), 1).unwrap_or_default().pop();
         let newest = newest.filter(|record| record.received_at.parse().is_ok_and(is_news));
-        let of = |name: &str, channel: Channel| {
+        let of = |(name, channel): (&str, Channel)| {
             let is_over = newest.as_ref().is_some_and(|record| record.channel == channel);
             let line = status.sources.iter().find(|line| line.name == name).filter(|_| !is_over);
             line.map(|line| line.state.clone()).unwrap_or_default()
         };
         Seen {
-            teams: of("teams", Channel::Teams),
-            mail: of("mail", Channel::Email),
-            bot: of("bot", Channel::Bot),
+            sources: [("teams", Channel::Teams), ("mail", Channel::Email), ("bot", Channel::Bot)].map(of),
             sponsors: status.sponsors.clone(),
             is_leader_silent,
             error_chars_max: SIGN_IN_CHARS_MAX,
@@ -94,9 +88,7 @@ pub(super) fn health(
     let observer = Observer {
         journal: journal.clone(),
         storage: app.storage.clone(),
-        teams: app.teams_status.clone(),
-        mail: app.mail_status.clone(),
-        bot: app.bot_status.clone(),
+        sources: [&app.teams_status, &app.mail_status, &app.bot_status].map(SourceStatus::clone),
         gate: gate.clone(),
     };
     let (clock, tokens, listens) = (app.clock.clone(), tokens.clone(), app.can_listen());
@@ -130,14 +122,14 @@ pub(super) fn health(
             return Some(empty_allowlist(&gate));
         }
         let now = clock.now();
-        [("Teams", &seen.teams), ("mail", &seen.mail)]
-            .into_iter()
-            .find_map(|(name, state)| trouble(name, state, now, seen.error_chars_max))
+        let polled = ["Teams", "mail"].into_iter().zip(&seen.sources);
+        polled.into_iter().find_map(|(name, state)| trouble(name, state, now, seen.error_chars_max))
     };
     Arc::new(move || {
         let seen = observer.look();
         let silent = seen.is_leader_silent.then(|| SILENT.to_owned());
-        let bot = seen.bot.error.as_deref().map(short);
+        let [.., bot] = &seen.sources;
+        let bot = bot.error.as_deref().map(short);
         let texts: Vec<String> = silent.into_iter().chain(first(&seen)).chain(bot).collect();
         (!texts.is_empty()).then(|| texts.join("; "))
     })

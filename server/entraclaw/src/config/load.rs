@@ -370,16 +370,11 @@ impl Loader {
             self.error(&at, "`tools.sets` names no set of tools".to_owned(), fix);
             return ToolSet::ALL.into();
         }
-        let (known, unknown): (Vec<_>, Vec<_>) =
-            given.into_iter().map(|word| ToolSet::parse(&word).ok_or(word)).partition(Result::is_ok);
-        for word in unknown.into_iter().filter_map(Result::err) {
-            self.error(
-                &at,
-                format!("`tools.sets` names {word:?}"),
-                format!("{}write some of {names}, with commas between", meant(&word, &known_sets)),
-            );
+        for word in given.iter().filter(|word| ToolSet::parse(word).is_none()) {
+            let fix = format!("{}write some of {names}, with commas between", meant(word, &known_sets));
+            self.error(&at, format!("`tools.sets` names {word:?}"), fix);
         }
-        known.into_iter().filter_map(Result::ok).collect()
+        given.iter().filter_map(|word| ToolSet::parse(word)).collect()
     }
 
     fn whole_text(&mut self) -> WholeText {

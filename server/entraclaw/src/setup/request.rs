@@ -142,23 +142,21 @@ impl Carrier {
 
     /// The name on the command line, without the value.
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::Channel => "channel",
-            Self::Extension => "extension",
-            Self::Queue => "queue",
-            Self::Port(_) => "port",
-            Self::InputFile(_) => "input-file",
-        }
+        self.row().0
     }
 
     /// The only host that has it.
     pub fn host(&self) -> Host {
+        self.row().1
+    }
+
+    fn row(&self) -> (&'static str, Host) {
         match self {
-            Self::Channel => Host::ClaudeCode,
-            Self::Extension => Host::CopilotCli,
-            Self::Queue => Host::Codex,
-            Self::Port(_) => Host::Opencode,
-            Self::InputFile(_) => Host::QwenCode,
+            Self::Channel => ("channel", Host::ClaudeCode),
+            Self::Extension => ("extension", Host::CopilotCli),
+            Self::Queue => ("queue", Host::Codex),
+            Self::Port(_) => ("port", Host::Opencode),
+            Self::InputFile(_) => ("input-file", Host::QwenCode),
         }
     }
 }

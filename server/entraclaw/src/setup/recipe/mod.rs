@@ -13,7 +13,7 @@ mod qwen_code;
 
 use std::path::PathBuf;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 pub(super) use super::names::{ANSWERING_TOOLS, READING_TOOLS, SERVER};
 
@@ -126,21 +126,18 @@ fn setting(names: &[&str], value: Value) -> Edit {
 
 /// The entry of a server for most hosts: the host's own members, command, arguments and, if there are any, variables.
 fn server(request: &Request, own: &[(&str, Value)]) -> Value {
-    let mut entry = Map::new();
-    for (name, value) in own {
-        entry.insert((*name).to_owned(), value.clone());
-    }
-    entry.insert("command".to_owned(), json!(request.binary));
-    entry.insert("args".to_owned(), json!(["serve"]));
+    let mut entry: Value = own.iter().map(|(name, value)| (*name, value.clone())).collect();
+    entry["command"] = json!(request.binary);
+    entry["args"] = json!(["serve"]);
     let variables = request.environment();
     if !variables.is_empty() {
-        entry.insert("env".to_owned(), environment(&variables));
+        entry["env"] = environment(&variables);
     }
-    Value::Object(entry)
+    entry
 }
 
 fn environment(variables: &[(String, String)]) -> Value {
-    Value::Object(variables.iter().map(|(name, value)| (name.clone(), json!(value))).collect())
+    variables.iter().map(|(name, value)| (name.as_str(), json!(value))).collect()
 }
 
 /// The hook command for an event.
@@ -151,14 +148,11 @@ fn hook(request: &Request, event: &str) -> String {
 /// Hooks in Claude Code's format: for each event a list of groups with commands. `timeout` is in the host's unit.
 fn hook_groups(request: &Request, events: &[&str], timeout: Option<u64>, name: bool) -> Vec<Edit> {
     let group = |event: &str| {
-        let mut command = Map::new();
-        if name {
-            command.insert("name".to_owned(), json!(SERVER));
-        }
-        command.insert("type".to_owned(), json!("command"));
-        command.insert("command".to_owned(), json!(hook(request, event)));
+        let mut command = if name { json!({"name": SERVER}) } else { json!({}) };
+        command["type"] = json!("command");
+        command["command"] = json!(hook(request, event));
         if let Some(timeout) = timeout {
-            command.insert("timeout".to_owned(), json!(timeout));
+            command["timeout"] = json!(timeout);
         }
         json!({"hooks": [command]})
     };

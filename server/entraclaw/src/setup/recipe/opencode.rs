@@ -2,7 +2,7 @@
 //!
 //! It must never open a port unless the user asked for it.
 
-use serde_json::{Map, Value, json};
+use serde_json::json;
 
 use super::{FileRecipe, Recipe, SERVER, environment, instructions, member, notes, setting, unasked_tools};
 use crate::setup::content::Content;
@@ -18,13 +18,10 @@ pub(super) fn recipe(request: &Request) -> Recipe {
         }
         Scope::Project => places.project.clone(),
     };
-    let mut entry = Map::new();
-    entry.insert("type".to_owned(), json!("local"));
-    entry.insert("command".to_owned(), json!([request.binary, "serve"]));
-    entry.insert("enabled".to_owned(), json!(true));
+    let mut entry = json!({"type": "local", "command": [request.binary, "serve"], "enabled": true});
     let variables = request.environment();
     if !variables.is_empty() {
-        entry.insert("environment".to_owned(), environment(&variables));
+        entry["environment"] = environment(&variables);
     }
     let port = request.carriers.iter().find_map(|carrier| match carrier {
         Carrier::Port(port) => Some(*port),
@@ -43,7 +40,7 @@ pub(super) fn recipe(request: &Request) -> Recipe {
             "One session a port; a second opencode takes another one, and messages go to the first.",
         ),
     ]);
-    let mut edits = vec![member(&["mcp", SERVER], Value::Object(entry))];
+    let mut edits = vec![member(&["mcp", SERVER], entry)];
     if request.allow_answers {
         let allowed = |tool: &&str| setting(&["permission", &format!("{SERVER}_{tool}")], json!("allow"));
         // The last matching rule counts there, so these come after the user's own.
