@@ -107,7 +107,7 @@ impl Sponsors {
         let mut url = self.client.url(&path, &[("$select", "id")]);
         let mut sponsors = BTreeSet::new();
         for _ in 0..PAGES_MAX {
-            let page = self.client.get(&url, Scope::Common, PATIENCE).await?.body;
+            let page = self.client.get(&url, Scope::Common, PATIENCE).await?;
             let Some(listed) = page.get("value").and_then(Value::as_array) else {
                 return Err(GraphError::malformed("the list of sponsors has no `value`"));
             };

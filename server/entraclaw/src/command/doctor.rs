@@ -167,7 +167,7 @@ async fn ask(app: &App) -> (SignIn, Option<GraphFacts>) {
     };
     let client = app.graph(tokens);
     let ask = async |path: &[&str], query: &[(&str, &str)], scope| {
-        client.get_once(&client.url(path, query), scope).await.map(|answer| answer.body)
+        client.get_once(&client.url(path, query), scope).await
     };
     let me = ask(&["me"], &[], Scope::Common).await;
     let me =

@@ -52,15 +52,6 @@ pub struct GraphParts {
     pub chat_spacing: Duration,
 }
 
-/// A successful answer.
-#[derive(Debug, Clone)]
-pub struct Answer {
-    /// HTTP status, 2xx.
-    pub status: u16,
-    /// The body; null when it was empty.
-    pub body: Value,
-}
-
 /// The answer to a request for a file.
 enum Found {
     Bytes(Vec<u8>),
@@ -184,7 +175,7 @@ impl GraphClient {
     }
 
     /// One GET, repeated at most once, with a fresh token. It is for callers that have their own schedule.
-    pub async fn get_once(&self, url: &str, scope: Scope<'_>) -> Result<Answer, GraphError> {
+    pub async fn get_once(&self, url: &str, scope: Scope<'_>) -> Result<Value, GraphError> {
         self.exchange(Method::Get, url, None, scope, 0).await
     }
 
@@ -195,7 +186,7 @@ impl GraphClient {
         url: &str,
         scope: Scope<'_>,
         last: &[u8],
-    ) -> Result<Option<(Answer, Vec<u8>)>, GraphError> {
+    ) -> Result<Option<(Value, Vec<u8>)>, GraphError> {
         let read = |client: &Self, response: &HttpResponse, id: &str, token: &Secret| {
             if (200..300).contains(&response.status) && !last.is_empty() && response.body == last {
                 client.note_date(response);
@@ -207,13 +198,13 @@ impl GraphClient {
     }
 
     /// A GET that is repeated by the retry rules until `patience` is used up.
-    pub async fn get(&self, url: &str, scope: Scope<'_>, patience: Duration) -> Result<Answer, GraphError> {
+    pub async fn get(&self, url: &str, scope: Scope<'_>, patience: Duration) -> Result<Value, GraphError> {
         let patience = patience.min(retry::RETRY_TOTAL_MAX);
         self.repeat(Method::Get, url, None, scope, patience, GraphError::is_transient).await
     }
 
     /// A PATCH, which is safe to repeat: it states how an item should be, not what to add.
-    pub async fn patch(&self, url: &str, body: &Value, scope: Scope<'_>) -> Result<Answer, GraphError> {
+    pub async fn patch(&self, url: &str, body: &Value, scope: Scope<'_>) -> Result<Value, GraphError> {
         self.write(Method::Patch, url, body, scope, GraphError::is_transient).await
     }
 
@@ -247,7 +238,7 @@ impl GraphClient {
 
     /// A POST. It is repeated only if it was certainly not applied: it was throttled, or there was no
     /// connection.
-    pub async fn post(&self, url: &str, body: &Value, scope: Scope<'_>) -> Result<Answer, GraphError> {
+    pub async fn post(&self, url: &str, body: &Value, scope: Scope<'_>) -> Result<Value, GraphError> {
         let again = |error: &GraphError| matches!(error.failure, Failure::Throttled | Failure::Unreachable);
         self.write(Method::Post, url, body, scope, again).await
     }
@@ -259,7 +250,7 @@ impl GraphClient {
         body: &Value,
         scope: Scope<'_>,
         again: impl Fn(&GraphError) -> bool,
-    ) -> Result<Answer, GraphError> {
+    ) -> Result<Value, GraphError> {
         let bytes = serde_json::to_vec(body).unwrap_or_default();
         self.repeat(method, url, Some(bytes), scope, POST_WAIT_MAX, again).await
     }
@@ -273,7 +264,7 @@ impl GraphClient {
         scope: Scope<'_>,
         patience: Duration,
         again: impl Fn(&GraphError) -> bool,
-    ) -> Result<Answer, GraphError> {
+    ) -> Result<Value, GraphError> {
         let deadline = Instant::now() + patience;
         let mut retries = 0;
         loop {
@@ -303,7 +294,7 @@ impl GraphClient {
         body: Option<Vec<u8>>,
         scope: Scope<'_>,
         attempt: u32,
-    ) -> Result<Answer, GraphError> {
+    ) -> Result<Value, GraphError> {
         self.exchange_as(method, url, body, scope, attempt, Self::read).await
     }
 
@@ -361,7 +352,7 @@ impl GraphClient {
         })
     }
 
-    fn read(&self, response: &HttpResponse, id: &str, token: &Secret) -> Result<Answer, GraphError> {
+    fn read(&self, response: &HttpResponse, id: &str, token: &Secret) -> Result<Value, GraphError> {
         let date = self.note_date(response);
         let request_id = response.header("request-id").map(one_line);
         let failed = |failure, message: String| GraphError {
@@ -377,21 +368,18 @@ impl GraphClient {
         }
         if (200..300).contains(&response.status) {
             if response.body.is_empty() {
-                return Ok(Answer { status: response.status, body: Value::Null });
+                return Ok(Value::Null);
             }
-            return match serde_json::from_slice(&response.body) {
-                Ok(body) => Ok(Answer { status: response.status, body }),
-                Err(error) => {
-                    if let Some(body) = lenient::read(&response.body) {
-                        tracing::debug!(%id, "a piece of an answer could not be read and was mended");
-                        return Ok(Answer { status: response.status, body });
-                    }
-                    // Only the place is kept, because the reason may repeat a part of the body.
-                    let place = format!("line {} column {}", error.line(), error.column());
-                    let length = response.body.len();
-                    Err(failed(Failure::Malformed, format!("{length} bytes that are not JSON at {place}")))
+            return serde_json::from_slice(&response.body).or_else(|error| {
+                if let Some(body) = lenient::read(&response.body) {
+                    tracing::debug!(%id, "a piece of an answer could not be read and was mended");
+                    return Ok(body);
                 }
-            };
+                // Only the place is kept, because the reason may repeat a part of the body.
+                let place = format!("line {} column {}", error.line(), error.column());
+                let length = response.body.len();
+                Err(failed(Failure::Malformed, format!("{length} bytes that are not JSON at {place}")))
+            });
         }
         let envelope = error::envelope(&response.body);
         let message = envelope.message.unwrap_or_else(|| "no reason given".to_owned());

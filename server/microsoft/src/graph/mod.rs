@@ -9,7 +9,7 @@ mod origin;
 mod pace;
 mod retry;
 
-pub use client::{Answer, GraphClient, GraphParts, Usage};
+pub use client::{GraphClient, GraphParts, Usage};
 pub use error::{Failure, GraphError, Needs};
 pub use origin::{DEFAULT_ROOT, ForeignLink, Origin};
 pub use pace::{CHAT_SPACING, REQUESTS_PER_SECOND_MAX, Scope};

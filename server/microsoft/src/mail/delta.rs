@@ -35,7 +35,7 @@ pub(super) fn first_link(client: &GraphClient, since: Timestamp) -> String {
 
 /// Reads the page behind a link.
 pub(super) async fn page(client: &GraphClient, link: &str) -> Result<Page, GraphError> {
-    let page = client.get_once(link, Scope::Mailbox).await?.body;
+    let page = client.get_once(link, Scope::Mailbox).await?;
     if !fields::is_page(&page) {
         return Err(GraphError::malformed("the page of mail has no `value`"));
     }
@@ -59,7 +59,7 @@ pub(super) async fn mail(
     let query = [("$select", MAIL_SELECTED), ("$expand", ATTACHMENTS_EXPANDED)];
     let url = client.url(&["me", "messages", id], &query);
     match client.get(&url, Scope::Mailbox, patience).await {
-        Ok(answer) => match wire::mail(&answer.body) {
+        Ok(answer) => match wire::mail(&answer) {
             Some(mail) => Ok(Some(mail)),
             None => Err(GraphError::malformed("the mail has no usable id")),
         },

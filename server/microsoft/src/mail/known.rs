@@ -39,7 +39,7 @@ impl MailKnown {
         }
         let url = client.url(&["me"], &[("$select", "id,mail,userPrincipalName,proxyAddresses")]);
         let addresses = match client.get_once(&url, Scope::Common).await {
-            Ok(answer) => addresses(&answer.body),
+            Ok(answer) => addresses(&answer),
             Err(error)
                 if matches!(error.failure, Failure::Forbidden | Failure::NotFound | Failure::BadRequest) =>
             {

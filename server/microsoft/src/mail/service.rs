@@ -211,12 +211,10 @@ impl GraphMailService {
 
     async fn create(&self, url: &str, message: &Value) -> Result<Value, MailError> {
         let made = match self.client.post(url, message, Scope::Mailbox).await {
-            Err(error) if !error.was_not_applied() => {
-                self.client.post(url, message, Scope::Mailbox).await.map_err(|e| refused(&e))
-            }
-            done => done.map_err(|e| refused(&e)),
+            Err(error) if !error.was_not_applied() => self.client.post(url, message, Scope::Mailbox).await,
+            done => done,
         };
-        made.map(|answer| answer.body)
+        made.map_err(|error| refused(&error))
     }
 
     /// Sends a draft. When the answer is lost, the draft's state shows whether it was sent.
@@ -247,7 +245,7 @@ impl GraphMailService {
             tokio::time::sleep(pause).await;
             // A mail on its way from the drafts to the sent items is in neither folder.
             let Ok(answer) = self.client.get_once(&url, Scope::Mailbox).await else { continue };
-            match answer.body.get("isDraft").and_then(Value::as_bool) {
+            match answer.get("isDraft").and_then(Value::as_bool) {
                 Some(false) => return Fate::Sent,
                 Some(true) => drafts += 1,
                 None => {}

@@ -29,7 +29,7 @@ pub async fn identify(client: &GraphClient, known: &Known) -> Result<(), GraphEr
     }
     match client.get_once(&client.url(&["me"], &[]), Scope::Common).await {
         Ok(answer) => {
-            let object_id = answer.body.get("id").and_then(Value::as_str).and_then(Guid::parse);
+            let object_id = answer.get("id").and_then(Value::as_str).and_then(Guid::parse);
             known.learn_agent(Agent { tenant_id: None, object_id });
             Ok(())
         }

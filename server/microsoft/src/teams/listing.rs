@@ -71,7 +71,7 @@ async fn pages(client: &GraphClient, job: ListJob, last: &LastPage<ChatRow>) -> 
             last.ask(client, (&url, Scope::Common), WHAT, wire::chat).await?
         } else {
             let answer = client.get(&url, Scope::Common, PAGE_PATIENCE).await?;
-            Rc::new(Page::read(&answer.body, WHAT, wire::chat)?)
+            Rc::new(Page::read(&answer, WHAT, wire::chat)?)
         };
         listing.unreadable += page.unreadable;
         let reached_old = job.sorted && page.items.last().is_some_and(|row| is_old(row, job.stop_before));

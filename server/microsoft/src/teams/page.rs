@@ -81,7 +81,7 @@ impl<T> LastPage<T> {
         let bytes = last.as_ref().map_or(&[][..], |(bytes, _)| bytes.as_slice());
         match (client.get_news_once(url, scope, bytes).await?, &last) {
             (Some((answer, bytes)), _) => {
-                let page = Rc::new(Page::read(&answer.body, what, item)?);
+                let page = Rc::new(Page::read(&answer, what, item)?);
                 self.forget();
                 if bytes.len() <= REMEMBERED_BYTES_MAX {
                     let (url, bytes) = (url.to_owned(), Rc::new(bytes));

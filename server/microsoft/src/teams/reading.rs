@@ -89,7 +89,7 @@ async fn pages(client: &GraphClient, job: &ReadJob) -> Result<Pages, GraphError>
             job.last.ask(client, (&url, scope), WHAT, wire::message).await?
         } else {
             let answer = client.get(&url, scope, PAGE_PATIENCE).await?;
-            Rc::new(Page::read(&answer.body, WHAT, wire::message)?)
+            Rc::new(Page::read(&answer, WHAT, wire::message)?)
         };
         let messages = &page.items;
         read.unreadable += page.unreadable;

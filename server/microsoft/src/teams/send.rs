@@ -143,7 +143,7 @@ impl TeamsOutbox {
         let scope = Scope::Chat(&message.chat_id);
         let posted = tokio::time::timeout_at(deadline, self.client.post(&url, &body, scope)).await;
         let problem = match posted {
-            Ok(Ok(answer)) => match self.sent(&message.chat_id, &answer.body) {
+            Ok(Ok(answer)) => match self.sent(&message.chat_id, &answer) {
                 Some(sent) => return Ok(sent),
                 None => "graph took it without saying its id".to_owned(),
             },
@@ -190,7 +190,7 @@ impl TeamsOutbox {
         for pause in LOOKS_BACK {
             tokio::time::sleep(pause).await;
             let Ok(page) = self.client.get_once(&url, Scope::Chat(&message.chat_id)).await else { continue };
-            let (messages, _) = fields::items(&page.body, wire::message);
+            let (messages, _) = fields::items(&page, wire::message);
             let ours = messages.into_iter().find(|candidate| {
                 let may_be_it = self.is_own(candidate)
                     && candidate.created.is_some_and(|at| at >= since)
@@ -261,7 +261,7 @@ impl TeamsOutbox {
         let scope = Scope::Chat(chat_id);
         let url = self.client.url(&["chats", chat_id], &[("$expand", "members")]);
         let chat = self.client.get(&url, scope, LOOK_UP_PATIENCE).await.map_err(|e| unknown_chat(&e))?;
-        let listed = chat.body.get("members").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+        let listed = chat.get("members").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         if listed.iter().any(|member| self.is_allowed(member)) {
             self.known.accept_chat(chat_id, look, now);
             return Ok(());
@@ -272,12 +272,12 @@ impl TeamsOutbox {
             for _ in 0..MEMBER_PAGES_MAX {
                 let page =
                     self.client.get(&url, scope, LOOK_UP_PATIENCE).await.map_err(|e| unknown_chat(&e))?;
-                let members = page.body.get("value").and_then(Value::as_array);
+                let members = page.get("value").and_then(Value::as_array);
                 if members.is_some_and(|members| members.iter().any(|member| self.is_allowed(member))) {
                     self.known.accept_chat(chat_id, look, now);
                     return Ok(());
                 }
-                match self.client.next_link(&page.body).map_err(|e| refused(&e))? {
+                match self.client.next_link(&page).map_err(|e| refused(&e))? {
                     Some(next) => url = next,
                     None => break,
                 }

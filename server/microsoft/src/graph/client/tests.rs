@@ -130,7 +130,7 @@ async fn a_refused_token_is_renewed_once() {
     });
     let client = script.client_with(Arc::new(Renewing::default()));
     let answer = client.get_once("https://graph.microsoft.com/v1.0/me", Scope::Common).await.unwrap();
-    assert_eq!(answer.body["id"], "me");
+    assert_eq!(answer["id"], "me");
     assert_eq!(script.seen().len(), 2);
 }
 

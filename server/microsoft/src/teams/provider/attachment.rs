@@ -44,7 +44,7 @@ impl TeamsProvider {
         let scope = Scope::Chat(chat_id);
         let url = client.url(&["chats", chat_id, "messages", message_id], &[]);
         let answer = client.get(&url, scope, PATIENCE).await;
-        let body = answer.map_err(|error| failed("the message could not be read", &error))?.body;
+        let body = answer.map_err(|error| failed("the message could not be read", &error))?;
         let message = wire::message(&body).ok_or("message_id: Teams shows no such message")?;
         match self.outbox.judge_message(&message) {
             Verdict::Accept => {}

@@ -34,11 +34,8 @@ impl TeamsProvider {
             ("$orderby", "lastMessagePreview/createdDateTime desc"),
         ];
         let url = client.url(&["me", "chats"], &query);
-        let page = client
-            .get(&url, Scope::Common, PATIENCE)
-            .await
-            .map_err(|error| failed("the chats could not be listed", &error))?
-            .body;
+        let page = client.get(&url, Scope::Common, PATIENCE).await;
+        let page = page.map_err(|error| failed("the chats could not be listed", &error))?;
         let rows = page.get("value").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let watched = self.watched().chats();
         let (mut chats, mut bytes, mut not_allowed, mut left_out) = (Vec::new(), 0, 0_u64, 0_u64);

@@ -98,8 +98,8 @@ impl TeamsProvider {
             };
             format!("{}{lost}", failed("the chat could not be created", &error))
         })?;
-        let chat = wire::chat(&created.body)
-            .ok_or("graph created a chat without saying its id; look at list_chats")?;
+        let chat =
+            wire::chat(&created).ok_or("graph created a chat without saying its id; look at list_chats")?;
         known.accept_chat(&chat.id, look, Instant::now());
         self.log(&chat.id, None, format!("created this {kind} chat"));
         Ok(json!({"chat_id": chat.id, "kind": kind}))

@@ -47,11 +47,8 @@ impl TeamsProvider {
             query.push(("$filter", filter));
         }
         let url = client.url(&["me", "chats", chat_id, "messages"], &query);
-        let page = client
-            .get(&url, Scope::Chat(chat_id), PATIENCE)
-            .await
-            .map_err(|error| failed("the chat could not be read", &error))?
-            .body;
+        let page = client.get(&url, Scope::Chat(chat_id), PATIENCE).await;
+        let page = page.map_err(|error| failed("the chat could not be read", &error))?;
         let (messages, _) = fields::items(&page, wire::message);
         let (mut shown, mut bytes, mut left_out) = (Vec::new(), 0, 0_u64);
         let mut oldest = None;
