@@ -36,7 +36,7 @@ async fn is_refused(path: &Path, why: &str) {
 }
 
 #[tokio::test]
-async fn the_two_lines_are_written_and_that_half_is_closed() {
+async fn two_lines_are_written_and_the_writing_half_is_closed() {
     let (_folder, path) = place();
     let listener = tokio::net::UnixListener::bind(&path).unwrap();
     assert_eq!(look_at_socket(&path.display().to_string()), Ok(()));

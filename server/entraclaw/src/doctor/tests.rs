@@ -214,7 +214,7 @@ fn a_machine_without_problems_needs_nothing() {
 #[case::unreadable_journal(
     |f: &mut Facts| f.report.journal.error = Some("Permission denied".to_owned()),
     Level::Fail, "journal", "Permission denied", "rights")]
-#[case::work_that_nobody_brings(
+#[case::results_that_no_session_brings(
     |f: &mut Facts| f.report.work = Some(WorkSummary {
         on_the_way: 2,
         oldest_ended_at: Some(now() - SignedDuration::from_mins(5)),

@@ -184,8 +184,8 @@ fn a_session_with_used_up_wake_ups_says_until_when() {
     |_: &mut StatusFile, f: &mut SessionFile| f.journal.disk_failure = Some("No space left".to_owned()),
     "the disk takes no writes, so messages are in memory only: No space left; free some space")]
 #[case::lost(|_: &mut StatusFile, f: &mut SessionFile| f.journal.dropped_total = 3, "3 messages were lost")]
-#[case::nobody_polls(|_: &mut StatusFile, f: &mut SessionFile| f.leads = false, "no session polls; one should")]
-#[case::nobody_can_poll(
+#[case::no_session_polls(|_: &mut StatusFile, f: &mut SessionFile| f.leads = false, "no session polls; one should")]
+#[case::no_session_can_poll(
     |_: &mut StatusFile, f: &mut SessionFile| { f.leads = false; f.may_lead = false; },
     "none is signed in")]
 #[case::trouble(

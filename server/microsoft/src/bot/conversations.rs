@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn who_left_opens_no_conversation() {
+    fn a_person_who_left_opens_no_conversation() {
         let id = |n: u8| format!("bbbbbbbb-0000-0000-0000-{n:012}");
         let gone = |n: u8| Guid::parse(&id(n).to_uppercase());
         let mut file = Conversations::default();

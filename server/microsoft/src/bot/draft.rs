@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_by_name_alone_is_news() {
+    fn a_mention_without_a_text_is_news() {
         let draft = of(&json!({
             "text": "<at>Bot</at>",
             "entities": [{"type": "mention", "mentioned": {"id": "28:b", "name": "Bot"}, "text": "<at>Bot</at>"}]

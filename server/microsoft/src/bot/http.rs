@@ -259,7 +259,7 @@ mod tests {
     /// A client that only holds a connection, silent or with half a request, does not keep others out for
     /// long.
     #[tokio::test]
-    async fn a_crowd_that_says_nothing_gives_way() {
+    async fn silent_connections_give_way_to_new_ones() {
         let bounds = Bounds {
             head_time_max: FOR_EVER,
             body_time_max: FOR_EVER,

@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_asks_and_leaves_keeps_nobody_from_the_answer() {
+    async fn a_caller_that_leaves_keeps_no_other_from_the_answer() {
         let script = Script::new(|seen| {
             let answer = if seen.request.url == METADATA {
                 json!({"issuer": ISSUER, "jwks_uri": PLACE})

@@ -238,7 +238,11 @@ mod tests {
     #[case(Reply::broken(), 3_000, 4_000)]
     #[case(Reply::unreachable(), 3_000, 4_000)]
     #[tokio::test(start_paused = true)]
-    async fn trouble_is_waited_out(#[case] trouble: Reply, #[case] from_ms: u128, #[case] to_ms: u128) {
+    async fn a_request_is_repeated_after_a_failure_of_the_server(
+        #[case] trouble: Reply,
+        #[case] from_ms: u128,
+        #[case] to_ms: u128,
+    ) {
         let script = replies(vec![trouble]);
         let started = tokio::time::Instant::now();
         exchange(&script).ask(STEP, "token", &[]).await.unwrap();

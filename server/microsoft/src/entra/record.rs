@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn it_comes_back_and_goes() {
+    fn a_record_is_written_read_and_removed() {
         let storage = MemoryStorage::new();
         assert_eq!(SignInRecord::read(&storage), None);
         record().write(&storage).unwrap();

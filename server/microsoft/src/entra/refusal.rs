@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_is_found_in_the_text_too() {
+    fn the_error_number_is_found_in_the_text_too() {
         let error = of(&json!({"error": "invalid_client", "error_description": "AADSTS700027: no"}), 401);
         assert_eq!(error.failure, AuthFailure::Credential);
     }

@@ -60,7 +60,7 @@ async fn text(source: &Renewing<Scripted>) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn however_many_ask_there_is_one_sign_in() {
+async fn all_callers_share_one_sign_in() {
     let (source, count) = source(|_, _| (SECOND, Ok(HOUR)));
     let tokens = join_all((0..100).map(|_| text(&source))).await;
     assert!(tokens.iter().all(|token| token == "token-1"));
@@ -88,7 +88,7 @@ async fn nothing_is_asked_before_the_first_use_nor_after_the_last() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_used_token_is_renewed_ahead_so_that_nobody_waits() {
+async fn a_used_token_is_renewed_before_its_end_so_that_no_caller_waits() {
     let (source, count) = source(|_, _| (SECOND * 5, Ok(HOUR)));
     beside(&source, async {
         text(&source).await;
@@ -155,7 +155,7 @@ async fn refusals_become_rare_and_a_look_into_the_key_store_does_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn circles_are_broken() {
+async fn sign_ins_in_a_loop_become_rare() {
     let (source, count) = source(|_, _| (SECOND, Err(AuthFailure::Looping)));
     for _ in 0..360 {
         let _ = source.token().await;
@@ -165,7 +165,7 @@ async fn circles_are_broken() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_waits_for_ever_and_the_sign_in_goes_on() {
+async fn a_caller_waits_for_a_bounded_time_and_the_sign_in_goes_on() {
     let (source, count) = source(|_, _| (SECOND * 50, Ok(HOUR)));
     beside(&source, async {
         let asked = Instant::now();

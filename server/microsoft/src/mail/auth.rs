@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_below_a_line_that_is_too_long_counts_for_nothing() {
+    fn headers_below_a_line_that_is_too_long_are_not_believed() {
         let long = format!("spf=fail; dmarc=fail; dkim=pass header.d={}", "a".repeat(17_000));
         let named = format!("mx.contoso.com; {PASS}");
         for own in [None, Some("mx.contoso.com")] {

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_alias_is_ones_own() {
+    fn all_addresses_of_the_account_are_its_own() {
         let user = json!({"mail": null, "userPrincipalName": "Agent@contoso.com", "proxyAddresses":
             ["SMTP:agent@contoso.com", "smtp:helper@fabrikam.com", "x500:/o=contoso", 7]});
         let own: Vec<String> = addresses(&user).iter().map(|a| a.as_str().to_owned()).collect();

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn an_hour_holds_so_many_and_no_more() {
+    async fn an_hour_has_a_limited_number_of_mails() {
         let (quota, now) = (Quota::new(2), Instant::now());
         assert!(quota.take("a", now) && quota.take("a", now + WINDOW / 2));
         assert!(!quota.take("a", now + WINDOW / 2) && quota.take("b", now));

@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_of_a_page() {
+    fn rows_of_a_page_are_read() {
         let page = json!({"value": [
             {"id": "1", "@removed": {"reason": "changed"}},
             null,

@@ -67,7 +67,7 @@ mod tests {
 
     /// A broken list must not prevent a claim.
     #[test]
-    fn a_list_that_cannot_be_kept_is_in_nobodys_way() {
+    fn a_list_that_cannot_be_kept_prevents_no_claim() {
         let disk = MemoryStorage::new().new_process();
         let long = vec![b'x'; usize::try_from(BYTES_MAX).unwrap() + 1];
         disk.create_dir(FOLDER).unwrap();

@@ -137,7 +137,7 @@ async fn a_reply_quotes() {
 #[case("..", SendError::UnknownChat)]
 #[case("x?y", SendError::UnknownChat)]
 #[tokio::test(start_paused = true)]
-async fn nobody_else_is_written_to(#[case] chat: &str, #[case] error: SendError) {
+async fn only_chats_of_allowed_people_are_written_to(#[case] chat: &str, #[case] error: SendError) {
     let fixture = Fixture::new();
     let id = fixture.graph.with(|fake, _| fake.chat_id(chat).map_or_else(|_| chat.to_owned(), str::to_owned));
     assert_eq!(fixture.send(&id, "hello", &[]).await, Err(error));

@@ -82,7 +82,7 @@ async fn a_read_is_repeated_not_sooner_than_allowed(
 #[case(410, Failure::Gone)]
 #[case(412, Failure::Rejected)]
 #[tokio::test(start_paused = true)]
-async fn other_refusals_are_told_at_once(#[case] status: u16, #[case] failure: Failure) {
+async fn other_refusals_are_reported_at_once(#[case] status: u16, #[case] failure: Failure) {
     let script = replies(vec![Reply::error(status, "Nope").header("request-id", "r-1")]);
     let error =
         script.client().get("https://graph.microsoft.com/v1.0/me", Scope::Common, MINUTE).await.unwrap_err();
@@ -107,7 +107,7 @@ async fn reads_give_up_after_three_retries() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn patience_is_kept() {
+async fn a_pause_longer_than_the_patience_ends_the_request() {
     let script = Script::new(|_| Reply::error(429, "x").header("retry-after", "30"));
     let begun = Instant::now();
     let client = script.client();
@@ -215,7 +215,7 @@ async fn a_static_token_that_is_refused_says_what_to_do() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_asked_once_is_not_told_that_it_is_repeated() {
+async fn the_advice_for_a_single_call_promises_no_repetition() {
     for (status, words) in
         [(429, "call again in 300 s, it is not repeated by itself"), (503, "call again in a minute")]
     {

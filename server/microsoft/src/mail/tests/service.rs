@@ -47,7 +47,7 @@ async fn an_answer_goes_to_the_proven_address_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_else_is_written_to_or_read() {
+async fn only_allowed_people_are_written_to_or_read() {
     let house = house_with_a_mail().await;
     let service = house.service();
     let before = house.mini.lines().len();

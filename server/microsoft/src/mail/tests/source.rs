@@ -313,7 +313,7 @@ async fn an_old_series_is_begun_anew_and_repeats_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_the_agent_is_need_not_be_known() {
+async fn mail_is_read_even_if_the_agents_addresses_are_unknown() {
     let house = House::new();
     let row = house.mini.mail("m1", 1, &json!({}));
     house.mini.round(vec![vec![row]]);

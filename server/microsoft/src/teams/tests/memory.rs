@@ -22,7 +22,7 @@ async fn look_around(house: &House) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_chat_that_wakes_up_brings_nothing_that_was_delivered_before() {
+async fn a_silent_chat_that_becomes_active_brings_no_delivered_message_again() {
     let graph = TestGraph::new();
     let house = House::new(&graph);
     house.run_s(6).await;
@@ -46,7 +46,7 @@ async fn a_chat_that_wakes_up_brings_nothing_that_was_delivered_before() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_written_in_a_long_absence_is_delivered_though_somebody_reacted_to_it() {
+async fn a_message_from_a_long_absence_is_delivered_also_after_a_reaction() {
     let graph = TestGraph::new();
     let house = House::new(&graph);
     house.run_s(6).await;

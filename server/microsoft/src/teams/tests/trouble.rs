@@ -57,7 +57,7 @@ async fn away_with_a_broken_cursor(graph: &TestGraph, heard: bool, broken: &str)
 #[rstest]
 #[case::nothing_was_heard(false, CURSOR_FILE)]
 #[case::others_were_heard_since(true, CURSOR_FILE)]
-#[case::the_one_before_died_over_it(false, "sources/teams.json.broken")]
+#[case::the_last_process_ended_after_keeping_it_aside(false, "sources/teams.json.broken")]
 #[tokio::test(start_paused = true)]
 async fn a_broken_cursor_is_no_first_start(#[case] heard: bool, #[case] broken: &str) {
     let graph = TestGraph::new();
@@ -101,7 +101,7 @@ async fn an_answer_that_cant_be_kept_at_once_counts_later_and_is_no_message() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn odd_messages_stop_no_other() {
+async fn unreadable_messages_stop_no_other() {
     let graph = TestGraph::new();
     let house = House::new(&graph);
     house.run_s(6).await;
@@ -226,7 +226,7 @@ async fn a_broken_answer_is_survived_wherever_it_comes(#[case] broken: fn() -> R
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_that_fails_says_so() {
+async fn a_list_that_fails_is_reported() {
     let graph = TestGraph::new();
     let house = House::new(&graph);
     graph.fault(|_| Some(Reply::error(403, "Forbidden")));
