@@ -55,14 +55,18 @@ impl Discovered {
 
     /// Whether it speaks versions with a session and the version without one.
     pub(crate) fn is_of_both_eras(&self) -> bool {
-        [true, false].into_iter().all(|modern| {
-            self.versions.iter().any(|(version, speaks)| version.is_modern() == modern && speaks.is_ok())
-        })
+        self.newest_legacy().is_some() && self.speaks(Version::V2026_07_28).is_some()
     }
 
     /// How long the slowest of its starts took.
     pub(crate) fn started_within(&self) -> Duration {
         Duration::from_millis(self.opened_ms.unwrap_or_default())
+    }
+
+    /// The newest version that opens with `initialize` and that the server speaks.
+    pub(crate) fn newest_legacy(&self) -> Option<Version> {
+        let spoken = self.versions.iter().filter(|(version, speaks)| !version.is_modern() && speaks.is_ok());
+        spoken.map(|(version, _)| *version).next_back()
     }
 
     /// Time limit of a first answer.

@@ -82,6 +82,20 @@ impl Lab {
         Self::opened(self.fresh()?).await
     }
 
+    /// Starts and opens a server that declares a capability. Where it does not, none of these checks applies.
+    pub(crate) async fn open_with(
+        &mut self,
+        capability: &str,
+        checks: &[&'static str],
+    ) -> Result<Option<Session>, Trouble> {
+        let session = self.open().await?;
+        if session.declares(capability) {
+            return Ok(Some(session));
+        }
+        self.skip_all(checks, format!("the server declares no {capability}"));
+        Ok(None)
+    }
+
     /// Starts and opens a server for a probe that itself breaks the rules.
     pub(crate) async fn open_rough(&self) -> Result<Session, Trouble> {
         Self::opened(self.rough()?).await

@@ -200,6 +200,11 @@ impl Session {
         self.wire.send(&message);
     }
 
+    /// Cancels a request.
+    pub(crate) fn cancel(&mut self, id: &Value, reason: &str) {
+        self.notify("notifications/cancelled", Some(json!({"requestId": id, "reason": reason})));
+    }
+
     /// Sends a request and waits for the answer.
     pub(crate) async fn ask(&mut self, method: &str, params: Value) -> Reply {
         self.ask_within(method, params, ANSWER_WITHIN).await
@@ -241,6 +246,16 @@ impl Session {
     pub(crate) async fn is_alive(&mut self) -> bool {
         let method = self.sign_of_life();
         self.ask(method, json!({})).await.is_answer()
+    }
+
+    /// This string member of every item of a list; nothing where a page has no result.
+    pub(crate) async fn names(&mut self, method: &str, items: &str, member: &str) -> Vec<String> {
+        self.list(method, items).await.map(|listed| listed.names(member)).unwrap_or_default()
+    }
+
+    /// The messages of the server from a place on.
+    pub(crate) fn later(&self, from: usize) -> impl Iterator<Item = &Value> {
+        self.wire.received.iter().skip(from).filter_map(|line| line.message.as_ref())
     }
 
     /// All items of a list over all its pages, or the first page without a result.

@@ -34,8 +34,8 @@ async fn after(session: &mut Session, params: Option<Value>) -> (bool, Vec<Strin
     session.notify("notifications/cancelled", params);
     let id = session.start(session.sign_of_life(), json!({}));
     let alive = session.answer_to(&id, from, ANSWER_WITHIN).await.is_answer();
-    let later = session.wire.received.iter().skip(from).filter_map(|line| line.message.as_ref());
-    let stray = later
+    let stray = session
+        .later(from)
         .filter(|message| message.get("method").is_none())
         // A second answer to another request is no answer to this notification.
         .filter(|message| !session.has_asked(message.get("id")) || message.get("id") == about.as_ref())
@@ -91,35 +91,23 @@ async fn race(lab: &mut Lab) -> Result<(), Trouble> {
     let (method, params) = request(lab, &mut session).await;
     let from = session.wire.received.len();
     let id = session.start(&method, params);
-    session.notify("notifications/cancelled", Some(json!({"requestId": id, "reason": "changed my mind"})));
+    session.cancel(&id, "changed my mind");
     let next = session.start(session.sign_of_life(), json!({}));
     session.answer_to(&next, from, ANSWER_WITHIN).await;
     session.wire.run_for(GRACE).await;
     let answers_to = |id: &Value| -> Vec<String> {
-        let later = session.wire.received.iter().skip(from).filter_map(|line| line.message.as_ref());
-        later
-            .filter(|message| message.get("id") == Some(id) && message.get("method").is_none())
-            .map(Value::to_string)
-            .collect()
+        let is_answer = |message: &&Value| message.get("id") == Some(id) && message.get("method").is_none();
+        session.later(from).filter(is_answer).map(Value::to_string).collect()
     };
     let (answers, others) = (answers_to(&id), answers_to(&next));
     let alive = !others.is_empty();
     let message = "the server does not answer after a request was cancelled at once";
     lab.expect("cancel.race", alive, message, "an answer", "none");
-    lab.expect(
-        "cancel.race",
-        // A server that answers every request twice does not do so because of a cancellation.
-        answers.len() <= 1 || others.len() > 1,
-        "a cancelled request is answered twice",
-        "at most one answer",
-        &answers.join("\n"),
-    );
+    // A server that answers every request twice does not do so because of a cancellation.
+    let once = answers.len() <= 1 || others.len() > 1;
+    let message = "a cancelled request is answered twice";
+    lab.expect("cancel.race", once, message, "at most one answer", &answers.join("\n"));
     Ok(())
-}
-
-async fn after_cancel_of(session: &mut Session, id: &Value) -> bool {
-    session.notify("notifications/cancelled", Some(json!({"requestId": id, "reason": "changed my mind"})));
-    session.is_alive().await
 }
 
 async fn long(lab: &mut Lab) -> Result<(), Trouble> {
@@ -138,16 +126,15 @@ async fn long(lab: &mut Lab) -> Result<(), Trouble> {
     let id = session.start("tools/call", call);
     session.wire.run_for(BEFORE_CANCEL).await;
     let answered = |session: &Session| {
-        let all = session.wire.received.iter().filter_map(|line| line.message.as_ref());
-        all.filter(|message| message.get("id") == Some(&id) && message.get("method").is_none())
-            .map(Value::to_string)
-            .next()
+        let is_answer = |message: &&Value| message.get("id") == Some(&id) && message.get("method").is_none();
+        session.later(0).find(is_answer).map(Value::to_string)
     };
     if let Some(early) = answered(&session) {
         lab.tell(check, Outcome::CouldNotRun(format!("`{name}` does not last: {early}")));
         return Ok(());
     }
-    let alive = after_cancel_of(&mut session, &id).await;
+    session.cancel(&id, "changed my mind");
+    let alive = session.is_alive().await;
     session.wire.run_for(GRACE).await;
     let mut ends = true;
     if answered(&session).is_none() {

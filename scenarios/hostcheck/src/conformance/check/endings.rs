@@ -79,13 +79,9 @@ async fn open_call(lab: &mut Lab) -> Result<(), Trouble> {
     let known = lab.wishes.long_call.clone();
     let any = tools::callable(lab, &tools).into_iter().next().map(|(name, _, arguments)| (name, arguments));
     match known.or(any) {
-        Some((name, arguments)) => {
-            session.start("tools/call", json!({"name": name, "arguments": arguments}));
-        }
-        None => {
-            session.start(session.sign_of_life(), json!({}));
-        }
-    }
+        Some((name, arguments)) => session.start("tools/call", json!({"name": name, "arguments": arguments})),
+        None => session.start(session.sign_of_life(), json!({})),
+    };
     session.wire.run_until(ANSWER_WITHIN, super::super::wire::Wire::is_written).await;
     session.wire.close_input();
     let ended = exits(&mut session).await;
@@ -147,13 +143,8 @@ async fn slow_reader(lab: &mut Lab) -> Result<(), Trouble> {
     session.wire.set_reading(true);
     let answers = all_answered(&mut session, &ids).await;
     let message = "a host that did not read for a moment does not get every answer";
-    lab.expect(
-        check,
-        answers == ids.len(),
-        message,
-        "an answer to each request",
-        &format!("{answers} of {}", ids.len()),
-    );
+    let said = format!("{answers} of {}", ids.len());
+    lab.expect(check, answers == ids.len(), message, "an answer to each request", &said);
     Ok(())
 }
 
@@ -193,13 +184,8 @@ async fn stderr_unread(lab: &mut Lab) -> Result<(), Trouble> {
     let ids: Vec<_> = (0..UNREAD_REQUESTS).map(|_| session.start(method, json!({}))).collect();
     let answers = all_answered(&mut session, &ids).await;
     let message = "a host that never reads stderr does not get every answer";
-    lab.expect(
-        check,
-        answers == UNREAD_REQUESTS,
-        message,
-        "an answer to each request",
-        &format!("{answers} of {UNREAD_REQUESTS}"),
-    );
+    let said = format!("{answers} of {UNREAD_REQUESTS}");
+    lab.expect(check, answers == UNREAD_REQUESTS, message, "an answer to each request", &said);
     if answers == 0 && session.ask(method, json!({})).await == Reply::Gone {
         lab.fail(check, "the server ends when its stderr is not read", "it goes on", "it ended");
     }

@@ -26,13 +26,8 @@ async fn unknown(lab: &mut Lab) -> Result<(), Trouble> {
         let reply = session.answer_to(&id, from, ANSWER_WITHIN).await;
         let later: Vec<_> = session.wire.received[from..].iter().map(|line| line.text.clone()).collect();
         let message = format!("a request with the id {id} is not answered with the same id");
-        lab.expect(
-            "errors.ids",
-            reply.is_answer(),
-            &message,
-            &format!("an answer with the id {id}"),
-            &later.join("\n"),
-        );
+        let expected = format!("an answer with the id {id}");
+        lab.expect("errors.ids", reply.is_answer(), &message, &expected, &later.join("\n"));
         if reply == Reply::Gone {
             return Ok(());
         }
@@ -40,13 +35,8 @@ async fn unknown(lab: &mut Lab) -> Result<(), Trouble> {
     if session.declares("tools") {
         let reply = session.ask("tools/list", json!({"cursor": "hostcheck-no-such-cursor"})).await;
         let message = "a cursor that the server never gave is not refused as invalid";
-        lab.expect(
-            "errors.invalid-cursor",
-            reply.code() == Some(-32602),
-            message,
-            "error -32602",
-            &reply.say(),
-        );
+        let refused = reply.code() == Some(-32602);
+        lab.expect("errors.invalid-cursor", refused, message, "error -32602", &reply.say());
     } else {
         lab.skip("errors.invalid-cursor", "the server declares no tools to list");
     }
@@ -62,8 +52,8 @@ async fn notifications(lab: &mut Lab) -> Result<(), Trouble> {
     let alive = session.answer_to(&id, from, ANSWER_WITHIN).await;
     let message = "the server does not answer after an unknown notification";
     lab.expect(check, alive.is_answer(), message, "an answer", &alive.say());
-    let later = session.wire.received.iter().skip(from).filter_map(|line| line.message.as_ref());
-    let stray: Vec<_> = later
+    let stray: Vec<_> = session
+        .later(from)
         // A second answer to another request is no answer to this notification.
         .filter(|message| message.get("method").is_none() && !session.has_asked(message.get("id")))
         .map(Value::to_string)

@@ -87,13 +87,8 @@ async fn pieces(lab: &mut Lab) -> Result<(), Trouble> {
         }
     }
     let message = format!("of {JOINED} requests written at once not all are answered");
-    lab.expect(
-        "input.joined",
-        missing.is_empty(),
-        &message,
-        "an answer to each",
-        &format!("none to {}", missing.join(", ")),
-    );
+    let said = format!("none to {}", missing.join(", "));
+    lab.expect("input.joined", missing.is_empty(), &message, "an answer to each", &said);
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! From the first message to an open session, and what the server promises in it. No tool is called here.
 
+use schemas::Version;
 use serde_json::{Value, json};
 
 use super::probe::probes;
@@ -56,21 +57,13 @@ async fn unknown_version(lab: &mut Lab) -> Result<(), Trouble> {
     let kept = reply.result().is_some_and(|result| result["protocolVersion"] == named);
     let message = "the version that the server names is refused when it is asked for";
     lab.expect("initialize.other-version", kept, message, named, &reply.say());
-    let newest =
-        lab.found.versions.iter().rev().find(|(version, speaks)| !version.is_modern() && speaks.is_ok());
-    match newest {
-        Some((newest, _)) => {
-            let (newest, named) = (newest.as_str(), named.to_owned());
-            let message = "the version offered is not the newest that the server supports";
-            // Dates in this form sort as texts.
-            lab.expect("initialize.latest-version", named.as_str() >= newest, message, newest, &named);
-        }
-        None => {
-            lab.skip(
-                "initialize.latest-version",
-                "the server speaks no version that opens with `initialize`",
-            );
-        }
+    let check = "initialize.latest-version";
+    if let Some(newest) = lab.found.newest_legacy().map(Version::as_str) {
+        let message = "the version offered is not the newest that the server supports";
+        // Dates in this form sort as texts.
+        lab.expect(check, named >= newest, message, newest, named);
+    } else {
+        lab.skip(check, "the server speaks no version that opens with `initialize`");
     }
     Ok(())
 }
@@ -80,13 +73,8 @@ async fn never_modern(lab: &mut Lab) -> Result<(), Trouble> {
     let reply = session.ask_within("initialize", initialize_params("2026-07-28"), START_WITHIN).await;
     let message = "`initialize` agrees on 2026-07-28, which has no `initialize`";
     let agrees = reply.result().is_some_and(|result| result["protocolVersion"] == "2026-07-28");
-    lab.expect(
-        "initialize.never-modern",
-        !agrees && reply.is_answer(),
-        message,
-        "an older version",
-        &reply.say(),
-    );
+    let older = !agrees && reply.is_answer();
+    lab.expect("initialize.never-modern", older, message, "an older version", &reply.say());
     Ok(())
 }
 
@@ -135,13 +123,8 @@ async fn capabilities(lab: &mut Lab) -> Result<(), Trouble> {
         };
         let items = reply.result().and_then(|result| result.get(member)).and_then(Value::as_array);
         let message = format!("the server has {member} and does not declare `{capability}`");
-        lab.expect(
-            check,
-            declared || items.is_none_or(Vec::is_empty),
-            &message,
-            "the capability",
-            &reply.say(),
-        );
+        let told = declared || items.is_none_or(Vec::is_empty);
+        lab.expect(check, told, &message, "the capability", &reply.say());
     }
     if session.declares("logging") && !lab.version.is_modern() {
         served = true;
@@ -156,19 +139,12 @@ async fn capabilities(lab: &mut Lab) -> Result<(), Trouble> {
         let reply = session.ask("completion/complete", params).await;
         let known = reply.is_answer() && reply.code() != Some(-32601);
         let message = "`completions` is declared, and `completion/complete` is an unknown method";
-        lab.expect(
-            "capabilities.served",
-            known,
-            message,
-            "a result, or a refusal of the params",
-            &reply.say(),
-        );
+        let expected = "a result, or a refusal of the params";
+        lab.expect("capabilities.served", known, message, expected, &reply.say());
     }
     if !served {
-        lab.skip(
-            "capabilities.served",
-            "the server declares no tools, prompts, resources, logging or completions",
-        );
+        let why = "the server declares no tools, prompts, resources, logging or completions";
+        lab.skip("capabilities.served", why);
     }
     if !undeclared {
         lab.skip("capabilities.undeclared", "the server declares tools, prompts and resources");

@@ -1,6 +1,7 @@
 //! The openings of real hosts, and whether the server copes with them. Each opening has a process of its own,
 //! and ends as soon as the connection has shown that it works.
 
+use schemas::Version;
 use serde_json::{Value, json};
 
 use super::probe::probes;
@@ -72,12 +73,8 @@ async fn discover_first(lab: &mut Lab, with_meta: bool, check: &'static str) -> 
     let limit = if answers { START_WITHIN } else { lab.found.started_within() + SILENCE_AFTER };
     let reply = session.answer_to(&id, from, limit).await;
     if reply == Reply::Gone {
-        lab.fail(
-            check,
-            "the server ends on `server/discover`, which hosts ask first",
-            "an error, or silence",
-            &reply.say(),
-        );
+        let message = "the server ends on `server/discover`, which hosts ask first";
+        lab.fail(check, message, "an error, or silence", &reply.say());
         return Ok(());
     }
     if reply.result().is_none() {
@@ -103,7 +100,7 @@ async fn discover_given_up(lab: &mut Lab) -> Result<(), Trouble> {
     let id = session.new_id();
     let params = json!({"_meta": modern_meta("2026-07-28")});
     session.wire.send(&json!({"jsonrpc": "2.0", "id": id, "method": "server/discover", "params": params}));
-    session.notify("notifications/cancelled", Some(json!({"requestId": id, "reason": "no answer in time"})));
+    session.cancel(&id, "no answer in time");
     then_initialize(lab, &mut session, "opening.discover-given-up").await;
     Ok(())
 }
@@ -152,17 +149,13 @@ async fn both_eras(lab: &mut Lab) -> Result<(), Trouble> {
     let params = json!({"_meta": modern_meta("2026-07-28")});
     let modern = session.ask_bare("server/discover", params, SILENCE_AFTER).await;
     let ping = session.ask("ping", json!({})).await;
-    let both = lab.found.speaks(schemas::Version::V2026_07_28).is_some();
+    let both = lab.found.speaks(Version::V2026_07_28).is_some();
     if !ping.is_answer() {
         let message = "a request of 2026-07-28 ends the session of the same connection";
         lab.fail(check, message, "an answer to ping", &ping.say());
     } else if both && !modern.is_answer() {
-        lab.fail(
-            check,
-            "the server speaks both eras and is silent about one of them",
-            "an answer",
-            &modern.say(),
-        );
+        let message = "the server speaks both eras and is silent about one of them";
+        lab.fail(check, message, "an answer", &modern.say());
     } else {
         lab.pass(check);
     }
@@ -210,9 +203,8 @@ async fn initialize_late(lab: &mut Lab) -> Result<(), Trouble> {
     if reply.result().is_none() {
         return Err(Trouble(format!("`server/discover` failed: {}", reply.say())));
     }
-    let legacy =
-        lab.found.versions.iter().rev().find(|(version, speaks)| !version.is_modern() && speaks.is_ok());
-    let asked = legacy.map_or("2025-11-25", |(version, _)| version.as_str());
+    let legacy = lab.found.newest_legacy();
+    let asked = legacy.map_or("2025-11-25", Version::as_str);
     let answer = session.ask_bare("initialize", initialize_params(asked), ANSWER_WITHIN).await;
     if legacy.is_some() {
         // A connection that has begun in the newer era may stay in it. A host that waits must hear so.

@@ -29,12 +29,10 @@ async fn progress(lab: &mut Lab) -> Result<(), Trouble> {
     }
     if let Some((name, arguments)) = lab.wishes.long_call.clone() {
         let from = session.wire.received.len();
-        let id = session.start(
-            "tools/call",
-            json!({"name": name, "arguments": arguments, "_meta": {"progressToken": 4_712}}),
-        );
+        let params = json!({"name": name, "arguments": arguments, "_meta": {"progressToken": 4_712}});
+        let id = session.start("tools/call", params);
         if session.answer_to(&id, from, LONG_WITHIN).await == Reply::Silent {
-            session.notify("notifications/cancelled", Some(json!({"requestId": id, "reason": "enough"})));
+            session.cancel(&id, "enough");
         }
     }
     // Progress that comes after the last answer belongs to no request.

@@ -11,7 +11,6 @@ use crate::conformance::lab::{Lab, Trouble};
 const READ_MAX: usize = 6;
 /// An address that no server has.
 const NOWHERE: &str = "hostcheck://no-such-resource/1";
-const NONE: &str = "the server declares no resources";
 
 probes! {
     "resources: the list"
@@ -26,11 +25,7 @@ probes! {
 async fn list(lab: &mut Lab) -> Result<(), Trouble> {
     const ALL: [&str; 5] =
         ["resources.list", "resources.uris", "resources.read", "resources.base64", "resources.templates"];
-    let mut session = lab.open().await?;
-    if !session.declares("resources") {
-        lab.skip_all(&ALL, NONE);
-        return Ok(());
-    }
+    let Some(mut session) = lab.open_with("resources", &ALL).await? else { return Ok(()) };
     let listed = match session.list("resources/list", "resources").await {
         Ok(listed) => listed,
         Err(no_page) => {
@@ -54,9 +49,8 @@ async fn list(lab: &mut Lab) -> Result<(), Trouble> {
         lab.expect("resources.read", there, &message, "contents", &reply.say());
         for blob in contents.into_iter().flatten().filter_map(|content| content.get("blob")) {
             blobs = true;
-            let good = blob
-                .as_str()
-                .is_some_and(|text| base64::engine::general_purpose::STANDARD.decode(text).is_ok());
+            let decodes = |text| base64::engine::general_purpose::STANDARD.decode(text).is_ok();
+            let good = blob.as_str().is_some_and(decodes);
             let message = format!("a blob of {uri} is not base64");
             lab.expect("resources.base64", good, &message, "base64 with padding", &blob.to_string());
         }
@@ -75,24 +69,15 @@ async fn list(lab: &mut Lab) -> Result<(), Trouble> {
 }
 
 async fn not_found(lab: &mut Lab) -> Result<(), Trouble> {
-    let mut session = lab.open().await?;
-    if !session.declares("resources") {
-        lab.skip("resources.not-found", NONE);
-        lab.skip("resources.not-found-code", NONE);
-        return Ok(());
-    }
+    const ALL: [&str; 2] = ["resources.not-found", "resources.not-found-code"];
+    let Some(mut session) = lab.open_with("resources", &ALL).await? else { return Ok(()) };
     let reply = session.ask("resources/read", json!({"uri": NOWHERE})).await;
     let message = "an unknown resource is answered without an error";
     lab.expect("resources.not-found", reply.code().is_some(), message, "an error", &reply.say());
     let wanted: i64 = if lab.version.is_modern() { -32602 } else { -32002 };
     let message = format!("an unknown resource {}", reply.instead_of_the_code("the version's"));
-    lab.expect(
-        "resources.not-found-code",
-        reply.code() == Some(wanted),
-        &message,
-        &format!("error {wanted}"),
-        &reply.say(),
-    );
+    let expected = format!("error {wanted}");
+    lab.expect(ALL[1], reply.code() == Some(wanted), &message, &expected, &reply.say());
     Ok(())
 }
 
@@ -100,16 +85,8 @@ async fn same_everywhere(lab: &mut Lab) -> Result<(), Trouble> {
     let check = "resources.same-everywhere";
     let mut sets = Vec::new();
     for _ in 0..2 {
-        let mut session = lab.open().await?;
-        if !session.declares("resources") {
-            lab.skip(check, NONE);
-            return Ok(());
-        }
-        let mut uris = session
-            .list("resources/list", "resources")
-            .await
-            .map(|list| list.names("uri"))
-            .unwrap_or_default();
+        let Some(mut session) = lab.open_with("resources", &[check]).await? else { return Ok(()) };
+        let mut uris = session.names("resources/list", "resources", "uri").await;
         uris.sort();
         sets.push(uris);
     }
@@ -125,8 +102,7 @@ async fn subscribe(lab: &mut Lab) -> Result<(), Trouble> {
         lab.skip(check, "the server declares no subscriptions to resources");
         return Ok(());
     }
-    let uris =
-        session.list("resources/list", "resources").await.map(|list| list.names("uri")).unwrap_or_default();
+    let uris = session.names("resources/list", "resources", "uri").await;
     let Some(uri) = uris.first() else {
         lab.skip(check, "the server lists no resources");
         return Ok(());

@@ -7,7 +7,7 @@ use super::openings::first_request;
 use super::probe::probes;
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::session::{
-    ANSWER_WITHIN, META_CAPABILITIES, META_CLIENT, META_VERSION, START_WITHIN, client_info, modern_meta,
+    ANSWER_WITHIN, META_CAPABILITIES, META_CLIENT, META_VERSION, Reply, START_WITHIN, client_info, modern_meta,
 };
 
 probes! {
@@ -32,13 +32,8 @@ async fn discover(lab: &mut Lab) -> Result<(), Trouble> {
         result.pointer("/_meta/io.modelcontextprotocol~1serverInfo/name").is_some_and(Value::is_string)
     });
     let message = "the result does not say who the server is";
-    lab.expect(
-        "discover.server-info",
-        told,
-        message,
-        "_meta[\"io.modelcontextprotocol/serverInfo\"]",
-        &reply.say(),
-    );
+    let expected = "_meta[\"io.modelcontextprotocol/serverInfo\"]";
+    lab.expect("discover.server-info", told, message, expected, &reply.say());
     Ok(())
 }
 
@@ -49,18 +44,12 @@ async fn unknown_version(lab: &mut Lab) -> Result<(), Trouble> {
     let message = "an unknown version is not refused with the code for it";
     lab.expect("version.refused", reply.code() == Some(-32022), message, "error -32022", &reply.say());
     let supported = match &reply {
-        crate::conformance::session::Reply::Error(error) => {
-            error.pointer("/data/supported").and_then(Value::as_array).cloned()
-        }
+        Reply::Error(error) => error.pointer("/data/supported").and_then(Value::as_array).cloned(),
         _ => None,
     };
     let Some(supported) = supported.filter(|versions| !versions.is_empty()) else {
-        lab.fail(
-            "version.supported-named",
-            "the refusal names no supported versions",
-            "data.supported",
-            &reply.say(),
-        );
+        let message = "the refusal names no supported versions";
+        lab.fail("version.supported-named", message, "data.supported", &reply.say());
         lab.skip("version.retry", "no version was named to try again with");
         return Ok(());
     };

@@ -7,8 +7,8 @@ use super::probe::probes;
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::session::{ANSWER_WITHIN, GRACE, Session};
 
+const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
 const SUBSCRIPTION: &str = "/params/_meta/io.modelcontextprotocol~1subscriptionId";
-const NOTHING: &str = "the server declares nothing to listen to";
 
 probes! {
     "listen" ["listen.acknowledged", "listen.first", "listen.filter", "listen.two"]
@@ -39,11 +39,7 @@ fn filter(session: &Session) -> Option<Value> {
 async fn filled(session: &mut Session) -> Option<Value> {
     let mut wanted = filter(session)?;
     if wanted.get("resourceSubscriptions").is_some() {
-        let uris = session
-            .list("resources/list", "resources")
-            .await
-            .map(|list| list.names("uri"))
-            .unwrap_or_default();
+        let uris = session.names("resources/list", "resources", "uri").await;
         wanted["resourceSubscriptions"] = json!(uris.into_iter().take(1).collect::<Vec<_>>());
     }
     Some(wanted)
@@ -51,6 +47,16 @@ async fn filled(session: &mut Session) -> Option<Value> {
 
 fn is_tagged(message: &Value, id: &Value) -> bool {
     message.pointer(SUBSCRIPTION) == Some(id)
+}
+
+/// An open session with the filter to listen by. Where the server offers nothing, none of these checks applies.
+async fn listening(lab: &mut Lab, checks: &[&'static str]) -> Result<Option<(Session, Value)>, Trouble> {
+    let mut session = lab.open().await?;
+    if let Some(wanted) = filled(&mut session).await {
+        return Ok(Some((session, wanted)));
+    }
+    lab.skip_all(checks, "the server declares nothing to listen to");
+    Ok(None)
 }
 
 /// Opens a stream and waits for the first message about it.
@@ -63,46 +69,32 @@ async fn open_stream(session: &mut Session, wanted: &Value) -> (Value, Option<Va
 }
 
 fn acknowledges(message: &Value) -> bool {
-    message.get("method").and_then(Value::as_str) == Some("notifications/subscriptions/acknowledged")
+    message.get("method").and_then(Value::as_str) == Some(ACKNOWLEDGED)
+}
+
+fn said(first: Option<&Value>) -> String {
+    first.map_or_else(|| "nothing about the stream".to_owned(), Value::to_string)
 }
 
 async fn listen(lab: &mut Lab) -> Result<(), Trouble> {
-    let mut session = lab.open().await?;
-    let Some(wanted) = filled(&mut session).await else {
-        lab.skip_all(&["listen.acknowledged", "listen.first", "listen.filter", "listen.two"], NOTHING);
-        return Ok(());
-    };
+    const ALL: [&str; 4] = ["listen.acknowledged", "listen.first", "listen.filter", "listen.two"];
+    let Some((mut session, wanted)) = listening(lab, &ALL).await? else { return Ok(()) };
     let (id, first) = open_stream(&mut session, &wanted).await;
-    let said = first.as_ref().map_or_else(|| "nothing about the stream".to_owned(), Value::to_string);
-    let acknowledged =
-        session.wire.received.iter().filter_map(|line| line.message.as_ref()).any(acknowledges);
-    lab.expect(
-        "listen.acknowledged",
-        acknowledged,
-        "the stream is not acknowledged",
-        "notifications/subscriptions/acknowledged",
-        &said,
-    );
+    let said = said(first.as_ref());
+    let acknowledged = session.later(0).any(acknowledges);
+    let message = "the stream is not acknowledged";
+    lab.expect("listen.acknowledged", acknowledged, message, ACKNOWLEDGED, &said);
     let by_id = first.as_ref().is_some_and(|message| acknowledges(message) && is_tagged(message, &id));
     let message = "the first message of the stream is not its acknowledgement with the id of the request";
-    lab.expect(
-        "listen.first",
-        by_id,
-        message,
-        "notifications/subscriptions/acknowledged with subscriptionId",
-        &said,
-    );
-    let promised = first
-        .as_ref()
-        .and_then(|message| message.pointer("/params/notifications"))
-        .and_then(Value::as_object);
+    lab.expect("listen.first", by_id, message, &format!("{ACKNOWLEDGED} with subscriptionId"), &said);
+    let promised = first.as_ref().and_then(|message| message.pointer("/params/notifications")?.as_object());
     let more = promised.is_none_or(|promised| {
         promised.iter().any(|(name, value)| *value != json!(false) && wanted.get(name).is_none())
     });
     let message = "the acknowledgement promises what was not asked for";
     lab.expect("listen.filter", !more, message, &wanted.to_string(), &said);
     let (second, first) = open_stream(&mut session, &wanted).await;
-    let said = first.as_ref().map_or_else(|| "nothing about the stream".to_owned(), Value::to_string);
+    let said = self::said(first.as_ref());
     let own = first.as_ref().is_some_and(|message| acknowledges(message) && is_tagged(message, &second));
     let message = "a second stream beside the first is not acknowledged by its own id";
     lab.expect("listen.two", own, message, "an acknowledgement", &said);
@@ -111,11 +103,7 @@ async fn listen(lab: &mut Lab) -> Result<(), Trouble> {
 
 async fn cancelled(lab: &mut Lab) -> Result<(), Trouble> {
     let check = "listen.cancelled";
-    let mut session = lab.open().await?;
-    let Some(wanted) = filled(&mut session).await else {
-        lab.skip(check, NOTHING);
-        return Ok(());
-    };
+    let Some((mut session, wanted)) = listening(lab, &[check]).await? else { return Ok(()) };
     let (id, first) = open_stream(&mut session, &wanted).await;
     if !first.as_ref().is_some_and(acknowledges) {
         lab.skip(check, "no stream could be opened");
@@ -125,16 +113,16 @@ async fn cancelled(lab: &mut Lab) -> Result<(), Trouble> {
     session.is_alive().await;
     session.wire.run_for(GRACE).await;
     let from = session.wire.received.len();
-    session.notify("notifications/cancelled", Some(json!({"requestId": id, "reason": "enough"})));
+    session.cancel(&id, "enough");
     let next = session.start(session.sign_of_life(), json!({}));
     let alive = session.answer_to(&next, from, ANSWER_WITHIN).await.is_answer();
     session.wire.run_for(GRACE).await;
-    let later = || session.wire.received.iter().skip(from).filter_map(|line| line.message.as_ref());
     // The server may have written what came before the next answer before it read the cancellation. An answer
     // to the stream itself does not count as that: it would mean that the stream ended at the same moment by
     // chance.
-    let read = later().position(|message| message.get("id") == Some(&next)).unwrap_or(usize::MAX);
-    let about: Vec<String> = later()
+    let read = session.later(from).position(|message| message.get("id") == Some(&next)).unwrap_or(usize::MAX);
+    let about: Vec<String> = session
+        .later(from)
         .enumerate()
         .filter(|(place, message)| {
             (*place > read && is_tagged(message, &id)) || message.get("id") == Some(&id)
@@ -148,40 +136,24 @@ async fn cancelled(lab: &mut Lab) -> Result<(), Trouble> {
 }
 
 async fn ended(lab: &mut Lab) -> Result<(), Trouble> {
-    let mut session = lab.open().await?;
-    let Some(wanted) = filled(&mut session).await else {
-        lab.skip("listen.graceful-end", NOTHING);
-        lab.skip("listen.again", NOTHING);
-        return Ok(());
-    };
+    const ALL: [&str; 2] = ["listen.graceful-end", "listen.again"];
+    let Some((mut session, wanted)) = listening(lab, &ALL).await? else { return Ok(()) };
     let (id, first) = open_stream(&mut session, &wanted).await;
     if !first.as_ref().is_some_and(acknowledges) {
-        lab.skip("listen.graceful-end", "no stream could be opened");
-        lab.skip("listen.again", "no stream could be opened");
+        lab.skip_all(&ALL, "no stream could be opened");
         return Ok(());
     }
     let from = session.wire.received.len();
     session.wire.close_input();
     let reply = session.answer_to(&id, from, ANSWER_WITHIN).await;
     let message = "the server ends with an open stream and does not answer its request";
-    lab.expect(
-        "listen.graceful-end",
-        reply.result().is_some(),
-        message,
-        "an empty result for the stream",
-        &reply.say(),
-    );
+    let answered = reply.result().is_some();
+    lab.expect("listen.graceful-end", answered, message, "an empty result for the stream", &reply.say());
     drop(session);
     let mut session = lab.open().await?;
     let (_, first) = open_stream(&mut session, &wanted).await;
-    let said = first.as_ref().map_or_else(|| "nothing about the stream".to_owned(), Value::to_string);
+    let opened = first.as_ref().is_some_and(acknowledges);
     let message = "after the connection was lost, a stream can't be opened anew";
-    lab.expect(
-        "listen.again",
-        first.as_ref().is_some_and(acknowledges),
-        message,
-        "an acknowledgement",
-        &said,
-    );
+    lab.expect("listen.again", opened, message, "an acknowledgement", &said(first.as_ref()));
     Ok(())
 }

@@ -21,7 +21,6 @@ const CALL_WITHIN: Duration = Duration::from_secs(10);
 const NAME_MAX: usize = 128;
 /// The most tools without validation that are named.
 const WRONG_MAX: usize = 3;
-const NO_TOOLS: &str = "the server declares no tools";
 
 probes! {
     "tools: the list"
@@ -76,11 +75,7 @@ pub(crate) fn none_callable(tools: &Listed) -> Outcome {
 }
 
 async fn list(lab: &mut Lab) -> Result<(), Trouble> {
-    let mut session = lab.open().await?;
-    if !session.declares("tools") {
-        lab.skip_all(of_the_list(), NO_TOOLS);
-        return Ok(());
-    }
+    let Some(mut session) = lab.open_with("tools", of_the_list()).await? else { return Ok(()) };
     let tools = match session.list("tools/list", "tools").await {
         Ok(tools) => tools,
         Err(no_page) => {
@@ -101,8 +96,7 @@ async fn list(lab: &mut Lab) -> Result<(), Trouble> {
         lab.expect("tools.pages-scope", one_scope, message, "one scope", &format!("{:?}", tools.scopes));
     }
     let names = tools.names("name");
-    let again =
-        session.list("tools/list", "tools").await.map(|tools| tools.names("name")).unwrap_or_default();
+    let again = names_of_tools(&mut session).await;
     let said = format!("first {names:?}, then {again:?}");
     let message = "two lists in a row differ";
     lab.expect("tools.stable-order", names == again, message, "the same tools in the same order", &said);
@@ -142,17 +136,13 @@ fn compile_all(lab: &mut Lab, tools: &Listed, check: &'static str, member: &str)
 
 async fn same_everywhere(lab: &mut Lab) -> Result<(), Trouble> {
     let check = "tools.same-everywhere";
-    let mut session = lab.open().await?;
-    if !session.declares("tools") {
-        lab.skip(check, NO_TOOLS);
-        return Ok(());
-    }
-    let mut here = names(&mut session).await;
+    let Some(mut session) = lab.open_with("tools", &[check]).await? else { return Ok(()) };
+    let mut here = names_of_tools(&mut session).await;
     // A request between the two must not change the list.
     let _ = session.ask("tools/call", json!({"name": "hostcheck.no-such-tool", "arguments": {}})).await;
-    let mut later = names(&mut session).await;
+    let mut later = names_of_tools(&mut session).await;
     let mut other = lab.open().await?;
-    let mut there = names(&mut other).await;
+    let mut there = names_of_tools(&mut other).await;
     for names in [&mut here, &mut later, &mut there] {
         names.sort();
     }
@@ -162,17 +152,13 @@ async fn same_everywhere(lab: &mut Lab) -> Result<(), Trouble> {
     Ok(())
 }
 
-async fn names(session: &mut Session) -> Vec<String> {
-    session.list("tools/list", "tools").await.map(|tools| tools.names("name")).unwrap_or_default()
+async fn names_of_tools(session: &mut Session) -> Vec<String> {
+    session.names("tools/list", "tools", "name").await
 }
 
 async fn calls(lab: &mut Lab) -> Result<(), Trouble> {
     const ALL: [&str; 4] = ["tools.call", "tools.structured", "tools.structured-text", "tools.embedded"];
-    let mut session = lab.open().await?;
-    if !session.declares("tools") {
-        lab.skip_all(&ALL, NO_TOOLS);
-        return Ok(());
-    }
+    let Some(mut session) = lab.open_with("tools", &ALL).await? else { return Ok(()) };
     let tools = session.list("tools/list", "tools").await.unwrap_or_default();
     let callable = callable(lab, &tools);
     if callable.is_empty() {
@@ -187,10 +173,7 @@ async fn calls(lab: &mut Lab) -> Result<(), Trouble> {
         let id = session.start("tools/call", params);
         let reply = session.answer_to(&id, from, CALL_WITHIN).await;
         if reply == Reply::Silent {
-            session.notify(
-                "notifications/cancelled",
-                Some(json!({"requestId": id, "reason": "it lasts too long"})),
-            );
+            session.cancel(&id, "it lasts too long");
             if session.is_alive().await {
                 lasting.push(name);
                 continue;
@@ -206,13 +189,8 @@ async fn calls(lab: &mut Lab) -> Result<(), Trouble> {
         if blocks.iter().any(|block| block["type"] == "resource") {
             embedded = true;
             let message = format!("`{name}` embeds a resource, and `resources` is not declared");
-            lab.expect(
-                "tools.embedded",
-                session.declares("resources"),
-                &message,
-                "the capability",
-                &reply.say(),
-            );
+            let declared = session.declares("resources");
+            lab.expect("tools.embedded", declared, &message, "the capability", &reply.say());
         }
         let failed = result.get("isError") == Some(&Value::Bool(true));
         let whole = result.get("resultType").is_none_or(|kind| kind == "complete");
@@ -248,10 +226,8 @@ fn judge_structured(lab: &mut Lab, name: &str, schema: &Value, result: &Value, b
     match compiled.errors(content).first() {
         None => lab.pass("tools.structured"),
         Some(error) => {
-            let message = format!(
-                "structuredContent of `{name}` does not fit its output schema: {} {}",
-                error.path, error.message
-            );
+            let why = format!("{} {}", error.path, error.message);
+            let message = format!("structuredContent of `{name}` does not fit its output schema: {why}");
             lab.fail("tools.structured", message, "structuredContent that fits the schema", &said);
         }
     }
@@ -265,11 +241,7 @@ fn judge_structured(lab: &mut Lab, name: &str, schema: &Value, result: &Value, b
 async fn mistakes(lab: &mut Lab) -> Result<(), Trouble> {
     const ALL: [&str; 4] =
         ["tools.unknown", "tools.malformed-call", "tools.malformed-code", "tools.bad-arguments"];
-    let mut session = lab.open().await?;
-    if !session.declares("tools") {
-        lab.skip_all(&ALL, NO_TOOLS);
-        return Ok(());
-    }
+    let Some(mut session) = lab.open_with("tools", &ALL).await? else { return Ok(()) };
     let reply = session.ask("tools/call", json!({"name": "hostcheck.no-such-tool", "arguments": {}})).await;
     let message = "a call of an unknown tool is no protocol error";
     lab.expect("tools.unknown", reply.code().is_some(), message, "an error, like -32602", &reply.say());

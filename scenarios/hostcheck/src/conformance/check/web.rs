@@ -129,11 +129,8 @@ impl Endpoint {
             if name == SESSION { format!("{name}: <session id>") } else { format!("{name}: {value:?}") }
         };
         let sent: Vec<String> = headers.iter().map(|(name, value)| told(name, value)).collect();
-        lab.record.borrow_mut().note(
-            0,
-            Lane::HostToServer,
-            &format!("{method} [{}] {body}", sent.join(", ")),
-        );
+        let line = format!("{method} [{}] {body}", sent.join(", "));
+        lab.record.borrow_mut().note(0, Lane::HostToServer, &line);
         let lost = |what: &str| Trouble(format!("{method} got no answer: {what}"));
         let response = match timeout(lab.found.opens_within(), request.send()).await {
             Ok(Ok(response)) => response,
@@ -212,13 +209,8 @@ async fn session(lab: &mut Lab) -> Result<(), Trouble> {
                 .map(|byte| format!("0x{byte:02X}"))
                 .collect();
             let message = "the session id has other characters than visible ASCII";
-            lab.expect(
-                "http.session-visible",
-                others.is_empty(),
-                message,
-                "0x21 to 0x7E",
-                &others.join(", "),
-            );
+            let said = others.join(", ");
+            lab.expect("http.session-visible", others.is_empty(), message, "0x21 to 0x7E", &said);
             let message = "a request with the id of its session is not served";
             lab.expect("http.session-served", served.is_success(), message, "an answer", &served.say());
             let bare = endpoint.post(lab, headers([(VERSION, version.clone())]), &ping(3)).await?;
