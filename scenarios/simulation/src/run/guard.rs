@@ -75,6 +75,11 @@ impl Livelock {
 
 /// Awaits a play, the root of a `LocalSet`: each of its turns polls the root.
 pub(super) async fn guarded<T>(play: impl Future<Output = T>) -> Result<T, Livelock> {
+    guarded_by(1, play).await
+}
+
+/// The same with a part of the turns that a play may take.
+async fn guarded_by<T>(part: u64, play: impl Future<Output = T>) -> Result<T, Livelock> {
     let mut play = pin!(play);
     let started = Instant::now();
     let mut latest = pin!(sleep_until(started + PLAY_MAX));
@@ -89,11 +94,11 @@ pub(super) async fn guarded<T>(play: impl Future<Output = T>) -> Result<T, Livel
             let now = Instant::now();
             still = if looked == Some(now) { still + LOOK_TURNS } else { 0 };
             looked = Some(now);
-            if still >= INSTANT_TURNS_MAX {
+            if still >= INSTANT_TURNS_MAX / part {
                 return Poll::Ready(Err(Livelock::Stands { turns: still }));
             }
             let seconds = (now - started).as_secs();
-            if turns > BUSY_TURNS_MAX + SECOND_TURNS_MAX * seconds {
+            if turns > BUSY_TURNS_MAX / part + SECOND_TURNS_MAX * seconds {
                 return Poll::Ready(Err(Livelock::Busy { turns, seconds }));
             }
         }
@@ -110,12 +115,17 @@ mod tests {
     use super::*;
 
     fn play<T>(play: impl Future<Output = T>) -> Result<T, Livelock> {
-        let runtime =
-            tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        LocalSet::new().block_on(&runtime, guarded(play))
+        paused(guarded(play))
     }
 
-    const STANDS: Livelock = Livelock::Stands { turns: INSTANT_TURNS_MAX };
+    fn paused<T>(root: impl Future<Output = T>) -> T {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        LocalSet::new().block_on(&runtime, root)
+    }
+
+    /// Of the turns of a real play, which would take seconds of the processor.
+    const PART: u64 = 64;
 
     async fn wakes_itself() {
         poll_fn(|context| -> Poll<()> {
@@ -126,23 +136,25 @@ mod tests {
     }
 
     #[test]
-    fn what_wakes_itself_for_ever_is_ended() {
-        assert_eq!(play(wakes_itself()), Err(STANDS));
+    fn a_play_that_wakes_itself_for_ever_is_ended() {
+        assert_eq!(play(wakes_itself()), Err(Livelock::Stands { turns: INSTANT_TURNS_MAX }));
         let beside = |task: std::pin::Pin<Box<dyn Future<Output = ()>>>| {
-            play(async move {
+            let play = async move {
                 sleep(Duration::from_millis(7)).await;
                 spawn_local(task);
                 sleep(Duration::from_millis(1)).await;
-            })
+            };
+            paused(guarded_by(PART, play))
         };
-        assert_eq!(beside(Box::pin(wakes_itself())), Err(STANDS));
+        let stands = Livelock::Stands { turns: INSTANT_TURNS_MAX / PART };
+        assert_eq!(beside(Box::pin(wakes_itself())), Err(stands));
         assert_eq!(
             beside(Box::pin(async {
                 loop {
                     yield_now().await;
                 }
             })),
-            Err(STANDS)
+            Err(stands)
         );
         assert_eq!(
             beside(Box::pin(async {
@@ -150,29 +162,30 @@ mod tests {
                     sleep(Duration::ZERO).await;
                 }
             })),
-            Err(STANDS)
+            Err(stands)
         );
         assert_eq!(beside(Box::pin(async {})), Ok(()));
     }
 
     #[test]
-    fn what_hardly_rests_is_ended() {
+    fn a_play_that_rests_a_millisecond_at_a_time_is_ended() {
         let wakes_often = async {
             loop {
                 sleep(Duration::from_millis(1)).await;
             }
         };
-        let Err(Livelock::Busy { seconds, .. }) = play(wakes_often) else { panic!("it goes on") };
-        assert!((4_000..6_000).contains(&seconds), "{seconds}");
+        let ended = paused(guarded_by(PART, wakes_often));
+        let Err(Livelock::Busy { seconds, .. }) = ended else { panic!("it goes on") };
+        assert!((4_000..6_000).contains(&(PART * seconds)), "{seconds}");
     }
 
     #[test]
-    fn what_waits_for_nothing_is_ended() {
+    fn a_play_that_waits_for_nothing_is_ended() {
         assert_eq!(play(std::future::pending::<()>()), Err(Livelock::Endless { days: 400 }));
     }
 
     #[test]
-    fn what_is_busy_and_gets_on_is_left_alone() {
+    fn a_busy_play_that_goes_on_is_left_alone() {
         let busy = async {
             for _ in 0..4 {
                 for _ in 0..INSTANT_TURNS_MAX - 2 * LOOK_TURNS {
