@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_of_what_came_with_the_program_is_stale() {
+    fn the_built_in_corpus_has_no_stale_line() {
         assert!(BUILTIN.1.starts_with(HEADER));
         let played = played(BUILTIN.1);
         assert_eq!(played.stale, [""; 0]);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_is_named_with_its_place() {
+    fn a_stale_line_is_named_with_its_place() {
         let text = "days.gone claude-code@seed 1 - r\ndays.random nobody@1 2 - r\n\
                     days.random claude-code@seed 3 windy r\ndays.random copilot-cli@seed 4 - r";
         let played = played(text);

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_scenario_does_not_list_never_happens() {
+    fn a_trouble_that_the_scenario_does_not_list_never_happens() {
         let disk = FaultProfile::named("disk").unwrap();
         assert_eq!(disk.weigh(&[Outage, FailedSync, PowerCut]), [(FailedSync, 3), (PowerCut, 1)]);
         assert_eq!(disk.weigh(&[Outage]), []);

@@ -191,7 +191,7 @@ mod tests {
         Some("no hook beside the idle session wakes this host's model")
     )]
     #[case("claude-code@2.1.148", Need::Background, Some("a call that lasts holds this host's turn"))]
-    fn what_nobody_knows_is_neither_met_nor_denied(
+    fn a_need_on_an_unknown_fact_is_neither_met_nor_denied(
         #[case] host: &str,
         #[case] need: Need,
         #[case] wanted: Option<&str>,

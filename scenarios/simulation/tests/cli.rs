@@ -224,7 +224,7 @@ fn shards_join_to_the_bytes_of_one_run_and_a_baseline_judges_them() {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the test changes the mode of a kept run")]
-fn what_was_played_behind_an_address_is_a_mode_of_a_kept_run() {
+fn cells_played_over_an_address_are_a_mode_of_a_kept_run() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
     let out = path("run");

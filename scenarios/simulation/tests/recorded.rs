@@ -29,7 +29,7 @@ fn program(arguments: &[&str], home: &Path) -> (Option<i32>, String, String) {
 }
 
 #[test]
-fn what_a_host_did_is_validated_replayed_and_played_as_a_scenario() {
+fn a_recorded_session_is_validated_replayed_and_played_as_a_scenario() {
     let server = simulation::command::server_binary(None).unwrap().expect("the server's binary");
     let server = server.to_str().unwrap();
     let own = assert_cmd::cargo::cargo_bin!("simulation");

@@ -166,7 +166,7 @@ async fn a_device_code_is_waited_for_at_the_pace_that_was_asked() {
 #[case(Some(false), "authorization_declined")]
 #[case(None, "in time")]
 #[tokio::test(start_paused = true)]
-async fn a_device_code_that_nobody_wants_ends(#[case] verdict: Option<bool>, #[case] told: &str) {
+async fn a_refused_or_expired_device_code_ends(#[case] verdict: Option<bool>, #[case] told: &str) {
     let world = World::new(&EntraSpec::default());
     let (parts, who) = world.delegated("device-code");
     let login = DeviceLogin::begin(parts, Arc::new(world.keys.clone()), &who).await.unwrap();

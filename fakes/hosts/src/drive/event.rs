@@ -16,7 +16,7 @@ pub enum Order {
     /// A text has arrived by the host's wake-up.
     WakeUps(String),
     /// A text has arrived by the host's wake-up, and is kept from the model.
-    Swallow(String),
+    DropWakeUp(String),
 }
 
 /// An event of a driven host.

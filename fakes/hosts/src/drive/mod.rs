@@ -228,7 +228,7 @@ impl<O: AsyncRead + Unpin, I: AsyncWrite + Unpin> Driver<'_, O, I> {
                 self.emit(HostEventKind::WokenWith(text)).await;
                 self.perform(server, effects).await;
             }
-            Order::Swallow(text) => self.emit(HostEventKind::WokenWith(text)).await,
+            Order::DropWakeUp(text) => self.emit(HostEventKind::WokenWith(text)).await,
             Order::LoseReply => self.lose_reply = true,
             Order::Signal(signal) => {
                 self.event(format!("signal {} from elsewhere", signal.name())).await;

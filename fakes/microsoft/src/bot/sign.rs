@@ -134,7 +134,7 @@ pub(super) fn authorization(saying: &Saying<'_>, forgery: Option<Forgery>) -> Op
     });
     match forgery {
         Some(Forgery::WrongKey) => place += 1,
-        Some(Forgery::UnknownKey) => kid = "bot-key-of-somebody-else",
+        Some(Forgery::UnknownKey) => kid = "bot-key-of-another-bot",
         Some(Forgery::Unsigned) => alg = "none",
         Some(Forgery::Symmetric) => alg = "HS256",
         Some(Forgery::WrongAudience) => claims["aud"] = json!("00000000-0000-0000-0000-000000000000"),

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_told_is_forgotten_with_the_first_change() {
+    fn a_kept_answer_is_forgotten_with_the_first_change() {
         let mut part = Counted::new(vec![1]);
         let mut memo = Memo::default();
         let told = |text: &str| Told { text: text.to_owned(), rules: BTreeSet::new() };

@@ -62,7 +62,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn an_override_sets_and_removes_and_ignores_what_is_not_there() {
+    fn an_override_sets_and_removes_and_ignores_a_missing_place() {
         let mut payload = json!({"from": {"user": {"displayName": "Alice"}}, "id": "1"});
         let mut raw = RawOverride::setting("/from/user/displayName", Value::Null);
         raw.set.insert("/nowhere/at/all".into(), json!(1));

@@ -73,7 +73,7 @@ pub enum Operation {
 /// The owner of the chats that a path names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Owner {
-    Nobody,
+    Unnamed,
     Me,
     User(String),
 }
@@ -114,7 +114,7 @@ impl Route {
     fn nowhere() -> Self {
         Self {
             operation: Operation::Unknown,
-            owner: Owner::Nobody,
+            owner: Owner::Unnamed,
             chat: None,
             message: None,
             action: None,
@@ -157,7 +157,7 @@ pub(super) fn route(method: &str, url: &Url) -> Route {
         ["v1.0", rest @ ..] => rest,
         _ => return route,
     };
-    if route.owner != Owner::Nobody
+    if route.owner != Owner::Unnamed
         && let Some(known) = mail_verbs(&mut route, rest)
     {
         return verbs(route, method, known);

@@ -149,7 +149,7 @@ rules! {
     SystemShape Doc "graph/resources/eventmessagedetail"
         "a system event has from null, body <systemEventMessage/>, details in eventDetail";
     UnknownType Doc "graph/resources/chatmessage"
-        "an enumeration can grow: a type that nobody knows is unknownFutureValue without Prefer";
+        "an enumeration can grow: an unknown type is unknownFutureValue without Prefer";
     FromUser Doc "graph/resources/teamworkuseridentity"
         "from.user has id, displayName, userIdentityType, a tenant id at times, and never a UPN";
     FromNullName Peer "microsoft/entrabot, usual for federated people" "displayName of a sender can be null";
@@ -216,7 +216,7 @@ rules! {
     CreateGroup Doc "graph/api/chat-post"
         "POST chats of group answers 201 with a new chat each time; members bind users by URL and are owners or guests";
     CreateBroken Guess "graph/api/chat-post lists what is required"
-        "A chat without a type, without the caller, or with somebody unknown answers 400";
+        "A chat without a type, without the caller, or with an unknown person answers 400";
     MarkRead Doc "graph/api/chat-markchatreadforuser"
         "markChatReadForUser with the user's id and tenant answers 204";
     MarkReadOther Guess "delegated permissions cover the own view" "Another user's id answers 403";

@@ -128,7 +128,7 @@ impl FakeGraph {
     }
 
     pub(super) fn soft_delete(&mut self, call: &mut Call<'_>) -> Result<Reply, Rejection> {
-        if call.route.owner == Owner::Nobody {
+        if call.route.owner == Owner::Unnamed {
             let message = "softDelete is not supported here, use /me/chats or /users/{id}/chats";
             return Err(Rejection::new(RuleId::SoftDeleteForm, 405, message));
         }

@@ -50,7 +50,7 @@ fn apply(b: &mut Bench, step: &Step, ids: &[String], touched: &mut Vec<String>) 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Whatever happens between two pages, a message that nobody touched comes exactly once; by creation, all do.
+    /// Whatever happens between two pages, an untouched message comes exactly once; by creation, all do.
     #[test]
     fn each_message_comes_once(
         count in 1_usize..90,
@@ -94,7 +94,7 @@ proptest! {
         }
     }
 
-    /// A walk over chats shows each that nobody wrote to exactly once.
+    /// A walk over chats shows each unchanged one exactly once.
     #[test]
     fn each_chat_comes_once(count in 0_usize..60, top in 1_usize..=50, ordered in any::<bool>(), writes in proptest::collection::vec(any::<usize>(), 0..20)) {
         let mut b = Bench::new();

@@ -46,7 +46,7 @@ cases! {
         let list = b.chat("dm", "/messages");
         let statuses: Vec<u16> = (0..40).map(|n| b.at(n * 100).get(&list).status).collect();
         assert_eq!(statuses.iter().filter(|s| **s == 200).count(), 1, "{statuses:?}");
-        assert!(b.graph.violations().is_empty(), "nobody was told how long to wait");
+        assert!(b.graph.violations().is_empty(), "no client was told how long to wait");
         assert_eq!(b.at(4900).get(&list).status, 200);
     }
 

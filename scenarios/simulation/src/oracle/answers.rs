@@ -234,7 +234,7 @@ mod tests {
     #[case::perhaps_twice(vec![asks(1)], &["m", "n"], &["oracle.sent-twice"])]
     #[case::there_after_all(vec![asks(1), tells(1, "no; nothing was sent", true)], &["m"], &["oracle.sent-twice"])]
     #[case::an_error_of_the_protocol(vec![asks(1), (false, json!({"id": 1, "error": {}}))], &["m"], &["oracle.sent-twice"])]
-    fn what_was_said_is_held_to_what_is_there(
+    fn an_answer_is_compared_with_what_was_posted(
         #[case] lines: Vec<(bool, Value)>,
         #[case] ids: &[&str],
         #[case] rules: &[&str],

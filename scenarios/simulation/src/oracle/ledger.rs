@@ -346,7 +346,7 @@ mod tests {
 
     /// A message that a command printed for one session counts as shown for all sessions of its consumer, and for no other.
     #[test]
-    fn what_a_command_printed_comes_marked_to_the_others() {
+    fn a_printed_message_comes_marked_to_the_other_sessions() {
         let mut beside = Ledger::default();
         beside.write(written("a", 1, true));
         beside.print(Sighting { chat_id: String::new(), ..seen("a", 3, "t", false) });
@@ -362,7 +362,7 @@ mod tests {
 
     /// When a person's rights change, only their unread messages may be heard or not.
     #[test]
-    fn only_what_is_open_is_unsettled() {
+    fn only_unread_messages_become_unsettled() {
         let mut ledger = Ledger::default();
         let by_bob = Written { from: "bob".into(), ..written("by-bob", 3, true) };
         let event = Written { heard: Heard::Never, ..written("event", 4, true) };
@@ -385,7 +385,7 @@ mod tests {
 
     /// A message of a person who was denied stays wrong when they are allowed later.
     #[test]
-    fn what_was_wrong_stays_wrong() {
+    fn a_message_of_a_denied_person_stays_wrong() {
         let mut ledger = Ledger::default();
         ledger.write(written("barred", 1, false));
         ledger.see(seen("barred", 2, "t", false));
@@ -419,7 +419,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_lost_on_its_way_comes_later_with_its_mark() {
+    fn a_lost_push_comes_later_with_its_mark() {
         let judged = |pushed| {
             let mut ledger = Ledger::default();
             ledger.write(written("a", 1, true));
@@ -435,7 +435,7 @@ mod tests {
 
     /// `days.random`, seed 7233: the host was killed with a push, and the power failed before the mark was synced.
     #[test]
-    fn what_was_lost_with_its_mark_comes_later_without_one() {
+    fn a_push_whose_mark_was_lost_comes_later_without_one() {
         let judged = |cut_ms| {
             let mut ledger = Ledger::default();
             ledger.write(written("a", 1, true));
@@ -451,7 +451,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_before_a_power_cut_may_be_told_again() {
+    fn a_message_shown_before_a_power_cut_may_be_shown_again() {
         let judged = |pushed_ms, cut_ms| {
             let mut ledger = Ledger::default();
             ledger.write(written("a", 1, true));
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_changed_before_it_was_shown_has_the_new_text() {
+    fn a_message_changed_before_its_showing_has_the_new_text() {
         let judged = |changed_ms, text: &str| {
             let mut ledger = Ledger::default();
             ledger.write(Written { expected_text: Some("old".into()), ..written("a", 1, true) });
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_what_came_at_once_is_not_judged() {
+    fn the_order_of_messages_of_one_moment_is_not_judged() {
         let judged = |apart_ms, second_ms| {
             let mut ledger = Ledger::default();
             for (label, at_ms) in [("a", 1), ("b", second_ms), ("c", 5_000)] {
@@ -542,7 +542,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_session_was_shown_before_is_out_of_order_for_nobody() {
+    fn a_message_that_another_session_saw_before_is_not_out_of_order() {
         let main = session(vec![seen("a", 10, "x", false)]);
         // The power cut took the mark of `a`.
         let other = session(vec![seen("b", 15, "y", false), seen("a", 20, "x", false)]);

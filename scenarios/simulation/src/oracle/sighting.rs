@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_command_prints_is_read_line_by_line() {
+    fn the_output_of_the_wait_command_is_read_line_by_line() {
         let text = "Entraclaw: 2 messages for you. Data.\n\nFrom Alice by teams, t\n    one &lt;b&gt;\n    \n    Answer with x\n\
             Answer with send_teams_message: chat_id \"19:c\", reply_to [\"7\"]\n\nFrom Bob by email, t, you may have seen it before\n\
             \x20   two\nAnswer with send_email: reply_to \"<a@contoso.com>\"\n\nNext: go on.\n";
@@ -304,7 +304,7 @@ mod tests {
 
     /// Qwen Code escapes what our command prints, in which a stranger's `<` stands as `&lt;` already.
     #[test]
-    fn of_an_escaped_notification_the_model_reads_what_was_printed() {
+    fn an_escaped_notification_is_unescaped_once() {
         let text = "<task-notification>\n<command>w --consumer &apos;a&apos;</command>\n<output-tail truncated=\"false\">Entraclaw: 1.\n\n\
             From Alice by teams, t\n    &amp;lt;b&amp;gt; said &quot;hi&quot;\nAnswer with send_teams_message: chat_id &quot;19:c&quot;, reply_to \
             [&quot;7&quot;]\n\nNext: run `w --consumer &apos;a&apos;`.</output-tail>\n</task-notification>";
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_from_the_wake_up_is_what_stands_behind_the_marks() {
+    fn a_text_from_the_wake_up_is_read_from_its_quoted_lines() {
         let text = "[Entraclaw] 2 messages from outside\nRules.\n\n1. \"Alice\" wrote in Teams:\n> ask ＠Bob\n> \n> \n\n2. \"Bob\":\n> b\n\nTo answer";
         assert_eq!(quoted(text), ["ask @Bob\n\n", "b"]);
     }

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_fast_is_dropped_and_can_come_again() {
+    fn a_message_above_the_limit_is_dropped_and_can_come_again() {
         let limits = Limits { burst: Some(30), refill_ms: 2_000, receipt_ms: 0 };
         let mut inbox = PeerInbox::new(limits);
         let mut receipts = inbox.listen();

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn it_refuses_until_somebody_of_the_cell_listens() {
+    async fn it_refuses_until_a_process_of_the_cell_listens() {
         let port = KeptPort::take().unwrap();
         let address = ("127.0.0.1", port.number());
         for _ in 0..2 {
@@ -54,7 +54,7 @@ mod tests {
 
     #[tokio::test]
     #[cfg(target_os = "linux")]
-    async fn nobody_who_asks_for_any_port_gets_it() {
+    async fn a_listener_on_any_free_port_does_not_get_it() {
         let kept: Vec<_> = (0..500).map(|_| KeptPort::take().unwrap()).collect();
         let mut numbers: Vec<_> = kept.iter().map(KeptPort::number).collect();
         for _ in 0..500 {

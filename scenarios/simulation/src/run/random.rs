@@ -428,7 +428,7 @@ mod tests {
 
     /// Seeds that were found are worth nothing when they draw something else.
     #[test]
-    fn the_usual_profile_draws_what_it_always_drew() {
+    fn the_usual_profile_draws_the_same_steps_as_before() {
         let all = load_builtin().unwrap();
         let sums = ["days.random", "days.listening", "days.signed-in"]
             .map(|id| [1, 2, 4_711].map(|seed| sum(&draw(&all, id)(seed, USUAL))));
@@ -441,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_decides_what_happens_and_everything_ends() {
+    fn a_profile_decides_the_troubles_and_all_of_them_end() {
         let all = load_builtin().unwrap();
         let draw = draw(&all, "days.signed-in");
         for profile in PROFILES {

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_in_the_place_of_the_file_is_in_the_way_until_it_is_back() {
+    fn a_replaced_socket_is_not_used_until_it_is_back() {
         let mut socket = socket();
         for replacement in [Replacement::Symlink, Replacement::File, Replacement::OtherUser] {
             change(&mut socket, PeerStep::Replaced(replacement), 0);
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_held_waits_for_five_minutes_and_what_a_dialog_keeps_for_its_end() {
+    fn a_held_text_waits_for_five_minutes_and_one_behind_a_dialog_for_its_end() {
         let mut socket = socket();
         change(&mut socket, PeerStep::Inbound(Inbound::Hold), 0);
         assert!(!socket.admit("", "a", 0) && !socket.admit("", "b", 200_000));

@@ -219,7 +219,7 @@ impl WakeUpTarget {
                 let read = |line: &str| serde_json::from_str::<Value>(line).unwrap_or_default();
                 let (credential, raw, line) = (read(credential.expose()), line, read(line));
                 // Nothing is answered, whatever becomes of it.
-                let lost = |text: &str| self.order(Order::Swallow(text.to_owned()));
+                let lost = |text: &str| self.order(Order::DropWakeUp(text.to_owned()));
                 let is_ours = credential == json!({"type": "auth", "token": TOKEN})
                     && self.socket().takes_token()
                     && line.get("type").and_then(Value::as_str) == Some("user")

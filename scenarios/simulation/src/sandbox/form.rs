@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_named() {
+    fn a_missing_field_is_named() {
         let long = format!("place=alice&from=alice&text={}", "x".repeat(TEXT_BYTES_MAX + 1));
         for (text, wanted) in [
             ("", "place:"),

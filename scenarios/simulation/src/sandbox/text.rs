@@ -89,13 +89,13 @@ mod tests {
     }
 
     #[test]
-    fn the_source_names_what_cannot_be_seen() {
+    fn the_source_names_invisible_characters() {
         assert_eq!(source("<b>\u{202e}x\u{1b}\n"), "<b>⟨U+202E⟩x⟨U+001B⟩\n");
         assert!(source(&"y".repeat(5_000)).ends_with("1000 more characters"));
     }
 
     #[test]
-    fn what_a_person_types_stays_text() {
+    fn typed_markup_stays_text() {
         assert_eq!(paragraph("<i>&\r\nnext"), "<p>&lt;i&gt;&amp;<br>next</p>");
     }
 }

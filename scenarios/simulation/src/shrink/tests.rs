@@ -59,7 +59,7 @@ fn a_day_that_lost_its_marks_becomes_a_crash_after_a_message() {
 }
 
 #[test]
-fn what_is_found_under_a_profile_is_made_small_too() {
+fn a_failure_under_a_fault_profile_is_made_small_too() {
     let crash = FaultProfile::named("crash");
     let (rule, at) = ("expect.model", ("days.random", "claude-code@seed"));
     let (cell, finished) = found(mutant("never-syncs"), at, crash, rule);

@@ -191,7 +191,7 @@ mod tests {
 
     /// Each step that any seed draws reads as itself.
     #[test]
-    fn what_is_written_is_what_was_drawn() {
+    fn the_written_steps_are_the_drawn_steps() {
         let mut kinds = std::collections::BTreeSet::new();
         let is_drawn = |loaded: &Loaded| loaded.id().starts_with("days.") || loaded.id() == "crash.kills";
         for scenario in load_builtin().unwrap().into_iter().filter(is_drawn).map(Arc::new) {

@@ -407,7 +407,7 @@ fn settings_of_an_administrator_stay_in_force() {
 }
 
 #[test]
-fn what_is_missing_or_unknown_is_said_with_its_remedy() {
+fn a_missing_or_unknown_host_is_named_with_the_remedy() {
     let run = |arguments: &[&str], path: &str| {
         let output = Command::new(assert_cmd::cargo::cargo_bin!("simulation"))
             .arg("play")

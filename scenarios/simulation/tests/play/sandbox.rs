@@ -137,7 +137,7 @@ fn a_person_plays_the_model_on_the_page() {
 }
 
 #[test]
-fn nobody_gets_in_without_token_host_and_origin() {
+fn a_request_without_token_host_and_origin_is_refused() {
     let (_sandbox, page, _) = play(&[]);
     let own = format!("http://{}", page.authority);
     let (status, head, body) = page.get("");

@@ -179,7 +179,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_is_lost_is_named_by_its_place() {
+    fn a_lost_value_is_named_by_its_place() {
         let old = json!({"a": {"b": [1, {"c": 2}]}, "d": null});
         assert_eq!(lost(&old, &json!({"x": 0, "a": {"b": [0, 1, {"c": 2}, 3]}, "d": null}), ""), None);
         assert_eq!(lost(&old, &json!({"a": {"b": [{"c": 2}, 1]}, "d": null}), ""), Some("/a/b/1".to_owned()));

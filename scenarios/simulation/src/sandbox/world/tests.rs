@@ -70,7 +70,7 @@ fn a_change_is_unread_again_and_a_deletion_shows() {
 }
 
 #[test]
-fn what_the_agent_writes_comes_back() {
+fn the_page_shows_what_the_agent_writes() {
     let mut world = World::new(TOKEN, at(0)).unwrap();
     let path = format!("/v1.0/chats/{}/messages", chat(&world, "group"));
     let body = json!({"body": {"contentType": "html", "content": "<b>done</b><script>x()</script>"}});
@@ -121,7 +121,7 @@ fn a_line_to_the_session_marks_its_messages() {
 }
 
 #[test]
-fn nobody_writes_where_they_are_not() {
+fn a_person_writes_only_where_they_are_a_member() {
     let mut world = World::new(TOKEN, at(0)).unwrap();
     for (place, from) in [("alice", "bob"), ("mail", "mallory"), ("nowhere", "alice"), ("alice", AGENT)] {
         assert!(world.act(at(1), say(place, from, "x")).is_err(), "{from} in {place}");
