@@ -74,7 +74,7 @@ async fn carry(from: DuplexStream, mut to: DuplexStream, change: Change) {
 fn pieces(state: &mut State, line: &[u8], change: Change) -> Vec<Piece> {
     state.lines += 1;
     match serde_json::from_slice::<Value>(line) {
-        Ok(message) => change(state, message),
+        Ok(message) => change.pieces(state, message),
         Err(_) => vec![Piece::Bytes(line.to_vec())],
     }
 }

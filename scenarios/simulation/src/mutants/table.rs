@@ -4,6 +4,7 @@ use super::disk::Fault as Disk;
 use super::graph::Fault as Graph;
 use super::mutant::{Mutant, Way};
 use super::speech;
+use super::speech::Change::{Line, Messages, Result};
 
 const CLAUDE: &str = "claude-code@2.1.330";
 const CLAUDE_SEED: &str = "claude-code@seed";
@@ -26,79 +27,88 @@ macro_rules! mutants {
 mutants! {
     // The wire.
     "answers-twice": "answers a call twice",
-        ("wire.schema", "second-response"), LISTENING, Speaks(speech::answers_twice);
+        ("wire.schema", "second-response"), LISTENING, Speaks(Result(speech::answers_twice));
     "another-id": "answers with an id that no request had",
-        ("wire.schema", "no-such-request"), LISTENING, Speaks(speech::answers_another_id);
+        ("wire.schema", "no-such-request"), LISTENING, Speaks(Result(speech::answers_another_id));
     "prints": "prints a line for people to stdout",
-        ("wire.schema", "not-json"), LISTENING, Speaks(speech::prints);
+        ("wire.schema", "not-json"), LISTENING, Speaks(Line(speech::prints));
     "result-and-error": "answers with a result and an error",
-        ("wire.schema", ""), LISTENING, Speaks(speech::result_and_error);
+        ("wire.schema", ""), LISTENING, Speaks(Result(speech::result_and_error));
     "spreads-lines": "spreads a message over several lines",
-        ("wire.schema", ""), LISTENING, Speaks(speech::spreads_lines);
+        ("wire.schema", ""), LISTENING, Speaks(Result(speech::spreads_lines));
     "byte-order-mark": "begins with a byte order mark",
-        ("wire.schema", "byte-order-mark"), LISTENING, Speaks(speech::byte_order_mark);
+        ("wire.schema", "byte-order-mark"), LISTENING, Speaks(Line(speech::byte_order_mark));
     "latin-1": "writes a byte that is not UTF-8",
-        ("expect.model", ""), LISTENING, Speaks(speech::latin1);
+        ("expect.model", ""), LISTENING, Speaks(Line(speech::latin1));
     "older-envelope": "says jsonrpc 1.0",
-        ("wire.schema", ""), LISTENING, Speaks(speech::older_envelope);
+        ("wire.schema", ""), LISTENING, Speaks(Line(speech::older_envelope));
     "wrong-era": "agrees on a version that the host did not offer",
-        ("wire.schema", ""), ("delivery.dm-listening", CLAUDE), Speaks(speech::wrong_era);
+        ("wire.schema", ""), ("delivery.dm-listening", CLAUDE), Speaks(Line(speech::wrong_era));
     "speaks-first": "logs before it was greeted",
-        ("wire.schema", ""), LISTENING, Speaks(speech::speaks_first);
+        ("wire.schema", ""), LISTENING, Speaks(Line(speech::speaks_first));
     "undeclared": "tells of prompts without having any",
-        ("wire.schema", "undeclared-capability"), ("delivery.dm-listening", CLAUDE), Speaks(speech::undeclared_prompts);
+        ("wire.schema", "undeclared-capability"), ("delivery.dm-listening", CLAUDE),
+        Speaks(Result(speech::undeclared_prompts));
     "foreign-progress": "tells of progress that no request asked for",
-        ("wire.schema", ""), LISTENING, Speaks(speech::foreign_progress);
+        ("wire.schema", ""), LISTENING, Speaks(Result(speech::foreign_progress));
     "backward-progress": "tells of progress that goes back",
-        ("wire.schema", ""), ("carriers.parked-in-turn", COPILOT), Speaks(speech::backward_progress);
+        ("wire.schema", ""), ("carriers.parked-in-turn", COPILOT), Speaks(Line(speech::backward_progress));
     "broken-schema": "lists tools whose arguments are no object",
-        ("wire.schema", ""), LISTENING, Speaks(speech::broken_schema);
+        ("wire.schema", ""), LISTENING, Speaks(Line(speech::broken_schema));
     "hears-no-cancel": "answers a call that was cancelled",
-        ("expect.model", ""), ("waiting.interrupted-wait", CLAUDE), Hears(speech::hears_no_cancel);
+        ("expect.model", ""), ("waiting.interrupted-wait", CLAUDE), Hears(Line(speech::hears_no_cancel));
     // What the model sees.
     "drops-a-reply": "never answers one call",
-        ("expect.result", ""), ("tools.missing-argument", COPILOT), Speaks(speech::drops_a_reply);
+        ("expect.result", ""), ("tools.missing-argument", COPILOT), Speaks(Result(speech::drops_a_reply));
     "sleeps-past-the-limit": "answers after the host's minute",
-        ("expect.model", ""), ("delivery.dm-listening", COPILOT_SEED), Speaks(speech::sleeps_past_the_limit);
+        ("expect.model", ""), ("delivery.dm-listening", COPILOT_SEED),
+        Speaks(Result(speech::sleeps_past_the_limit));
     "is-slow": "takes 20 s for every line",
-        ("expect.model", ""), LISTENING, Speaks(speech::is_slow);
+        ("expect.model", ""), LISTENING, Speaks(Line(speech::is_slow));
     "dies-at-work": "ends in the middle of its work",
-        ("expect.model", ""), LISTENING, Speaks(speech::dies_at_work);
+        ("expect.model", ""), LISTENING, Speaks(Result(speech::dies_at_work));
     "ends-by-itself": "ends without being asked to",
-        ("oracle.died", ""), LISTENING, Hears(speech::hears_the_end);
+        ("oracle.died", ""), LISTENING, Hears(Line(speech::hears_the_end));
     "never-rests": "looks again and again and never waits",
-        ("sim.livelock", "virtual time stood still"), LISTENING, Hears(speech::never_rests);
+        ("sim.livelock", "virtual time stood still"), LISTENING, Hears(Line(speech::never_rests));
     "turns-the-order": "hands out the newest message first",
-        ("oracle.order", ""), ("overflow.burst-in-one-poll", COPILOT), Speaks(speech::turns_the_order);
+        ("oracle.order", ""), ("overflow.burst-in-one-poll", COPILOT),
+        Speaks(Messages(speech::turns_the_order));
     "says-it-again": "hands a message out twice, without a mark",
-        ("oracle.repeated", ""), ("graph.polite", COPILOT), Speaks(speech::says_it_again);
+        ("oracle.repeated", ""), ("graph.polite", COPILOT), Speaks(Messages(speech::says_it_again));
     "drops-a-message": "leaves a message out now and then",
-        ("expect.model", ""), ("delivery.dm-pulling", COPILOT), Speaks(speech::drops_a_message);
+        ("expect.model", ""), ("delivery.dm-pulling", COPILOT), Speaks(Messages(speech::drops_a_message));
     "drops-the-first": "leaves the first message out",
-        ("oracle.lost", ""), ("delivery.quotes-and-files", COPILOT), Speaks(speech::drops_the_first);
+        ("oracle.lost", ""), ("delivery.quotes-and-files", COPILOT),
+        Speaks(Messages(speech::drops_the_first));
     "marks-all-redelivered": "calls every message one that comes again",
-        ("oracle.mark", "again although nothing was lost"), LISTENING, Speaks(speech::marks_all_redelivered);
+        ("oracle.mark", "again although nothing was lost"), LISTENING,
+        Speaks(Messages(speech::marks_all_redelivered));
     "marks-all-pushed": "calls every message one that was pushed",
-        ("oracle.mark", "marked pushed"), LISTENING, Speaks(speech::marks_all_pushed);
+        ("oracle.mark", "marked pushed"), LISTENING, Speaks(Messages(speech::marks_all_pushed));
     "forgets-marks": "marks nothing that comes again",
-        ("oracle.repeated", ""), ("delivery.push-then-pull-is-marked", CLAUDE_SEED), Speaks(speech::forgets_marks);
+        ("oracle.repeated", ""), ("delivery.push-then-pull-is-marked", CLAUDE_SEED),
+        Speaks(Messages(speech::forgets_marks));
     "makes-messages-up": "hands out a message that no person wrote",
-        ("oracle.unknown", ""), LISTENING, Speaks(speech::makes_messages_up);
+        ("oracle.unknown", ""), LISTENING, Speaks(Messages(speech::makes_messages_up));
     "changes-a-text": "loses characters on the way",
-        ("oracle.text", ""), LISTENING, Speaks(speech::changes_a_text);
+        ("oracle.text", ""), LISTENING, Speaks(Messages(speech::changes_a_text));
     "two-texts": "pushes another text than it hands out",
         ("oracle.parity", ""), ("delivery.push-then-pull-is-marked", CLAUDE_SEED),
-        Speaks(speech::changes_what_it_pushes);
+        Speaks(Line(speech::changes_what_it_pushes));
     "writes-beside-the-json": "adds a remark to its JSON",
-        ("oracle.unreadable", ""), LISTENING, Speaks(speech::writes_beside_the_json);
+        ("oracle.unreadable", ""), LISTENING, Speaks(Line(speech::writes_beside_the_json));
     "opens-tags": "shows channel tags as they were typed",
-        ("expect.model", "&lt;/channel&gt;"), ("sanitise.forged-channel-tag", COPILOT), Speaks(speech::opens_tags);
+        ("expect.model", "&lt;/channel&gt;"), ("sanitise.forged-channel-tag", COPILOT),
+        Speaks(Line(speech::opens_tags));
     "pushes-nothing": "declares a channel and pushes nothing",
-        ("expect.model", ""), ("delivery.channel-wakes-idle", CLAUDE_SEED), Speaks(speech::pushes_nothing);
+        ("expect.model", ""), ("delivery.channel-wakes-idle", CLAUDE_SEED),
+        Speaks(Line(speech::pushes_nothing));
     "cuts-waits-short": "ends every wait after a second",
-        ("expect.result", ""), ("waiting.fifty-seconds-below-sixty", COPILOT_SEED), Hears(speech::cuts_waits_short);
+        ("expect.result", ""), ("waiting.fifty-seconds-below-sixty", COPILOT_SEED),
+        Hears(Line(speech::cuts_waits_short));
     "leaks-the-token": "puts its token into a result",
-        ("oracle.secret", ""), LISTENING, Speaks(speech::leaks_the_token);
+        ("oracle.secret", ""), LISTENING, Speaks(Result(speech::leaks_the_token));
     // The disk.
     "never-syncs": "syncs nothing",
         ("expect.model", ""), ("bot.power-cut", COPILOT), Disk(Disk::NeverSyncs);
