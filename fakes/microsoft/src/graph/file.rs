@@ -25,7 +25,7 @@ impl FakeGraph {
             return Err(Rejection::new(RuleId::HostedContent, 404, "no such hosted content"));
         }
         call.trace.note(RuleId::HostedContent);
-        Ok(Reply::Bytes { content_type: "image/png", bytes: [PNG_HEAD, id.as_bytes()].concat() })
+        Ok(Reply::Body(200, "image/png".to_owned(), [PNG_HEAD, id.as_bytes()].concat()))
     }
 
     /// Answers `GET /shares/{id}/driveItem/content` with a link to the file store.
@@ -49,7 +49,7 @@ impl FakeGraph {
             .shared_file(share)
             .ok_or_else(|| Rejection::new(RuleId::StoreWithoutToken, 404, "the link is not known or over"))?;
         let bytes = format!("the contents of {name}\n").into_bytes();
-        Ok(Reply::Bytes { content_type: "application/octet-stream", bytes })
+        Ok(Reply::Body(200, "application/octet-stream".to_owned(), bytes))
     }
 
     /// The name of the file with this share, if a message names the file.

@@ -3,6 +3,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
@@ -118,7 +119,7 @@ pub(super) fn id_list(text: &str) -> Option<Vec<String>> {
 }
 
 /// The end of a page, and the options of the request for the first page.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PageToken {
     /// The collection; a token is valid for no other one.
     pub(super) of: String,
@@ -133,19 +134,19 @@ pub(super) struct PageToken {
     pub(super) preview: bool,
 }
 
-impl PageToken {
-    pub(super) fn seal(&self, seed: u64) -> String {
-        let json = serde_json::to_string(self).unwrap_or_default();
-        let seal = draw::bits(seed, &format!("page/{json}"));
-        URL_SAFE_NO_PAD.encode(format!("{seal:016x}{json}"))
-    }
+/// A token as a client is given it. `kind` tells its seal from those of other tokens.
+pub(super) fn seal(token: &impl Serialize, kind: &str, seed: u64) -> String {
+    let json = serde_json::to_string(token).unwrap_or_default();
+    let seal = draw::bits(seed, &format!("{kind}/{json}"));
+    URL_SAFE_NO_PAD.encode(format!("{seal:016x}{json}"))
+}
 
-    pub(super) fn open(text: &str, seed: u64) -> Option<Self> {
-        let sealed = String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok()?;
-        let (seal, json) = sealed.split_at_checked(16)?;
-        let right = u64::from_str_radix(seal, 16).ok()? == draw::bits(seed, &format!("page/{json}"));
-        if right { serde_json::from_str(json).ok() } else { None }
-    }
+/// The token in a client's text, if it was given out as this kind.
+pub(super) fn unseal<T: DeserializeOwned>(text: &str, kind: &str, seed: u64) -> Option<T> {
+    let sealed = String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok()?;
+    let (seal, json) = sealed.split_at_checked(16)?;
+    let right = u64::from_str_radix(seal, 16).ok()? == draw::bits(seed, &format!("{kind}/{json}"));
+    if right { serde_json::from_str(json).ok() } else { None }
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::draw;
 use super::memo::Told;
 use super::message::Message;
 use super::moment;
-use super::query::{PAGE_DEFAULT, PageToken, Property, Window, id_list};
+use super::query::{PAGE_DEFAULT, PageToken, Property, Window, id_list, seal, unseal};
 use super::reject::Rejection;
 use super::rules::RuleId;
 use super::spec::{AGENT, ChatKind};
@@ -142,17 +142,8 @@ impl FakeGraph {
                 Some(ids)
             }
         };
-        Ok(PageToken {
-            of: "chats".to_owned(),
-            top,
-            after: None,
-            ordered,
-            property: None,
-            window: None,
-            ids,
-            members,
-            preview,
-        })
+        let of = "chats".to_owned();
+        Ok(PageToken { of, top, ordered, ids, members, preview, ..PageToken::default() })
     }
 
     pub(super) fn get_chat(&self, call: &mut Call<'_>) -> Result<Reply, Rejection> {
@@ -162,17 +153,7 @@ impl FakeGraph {
             let message = "lastMessagePreview can be expanded on a list of chats only";
             return Err(Rejection::bad_request(RuleId::PreviewListOnly, message));
         }
-        let plan = PageToken {
-            of: String::new(),
-            top: 1,
-            after: None,
-            ordered: false,
-            property: None,
-            window: None,
-            ids: None,
-            members,
-            preview,
-        };
+        let plan = PageToken { members, preview, ..PageToken::default() };
         let mut payload = self.chat_json(chat, &plan, call);
         payload["@odata.context"] = json!(format!("{}/v1.0/$metadata#chats/$entity", self.base_url));
         Ok(Reply::Json(200, payload))
@@ -306,32 +287,34 @@ impl FakeGraph {
                 matching.then_some(window)
             }
         };
-        Ok(PageToken {
-            of: chat.id.clone(),
-            top,
-            after: None,
-            ordered: true,
-            property: ordered_by,
-            window,
-            ids: None,
-            members: false,
-            preview: false,
-        })
+        let of = chat.id.clone();
+        Ok(PageToken { of, top, ordered: true, property: ordered_by, window, ..PageToken::default() })
     }
 
     pub(super) fn get_message(&self, call: &mut Call<'_>) -> Result<Reply, Rejection> {
         let chat = self.chat_of(call)?;
         let message = message_of(chat, call)?;
+        Ok(self.message_reply(200, chat, message, call))
+    }
+
+    /// The answer that is one message.
+    pub(super) fn message_reply(
+        &self,
+        status: u16,
+        chat: &Chat,
+        message: &Message,
+        call: &mut Call<'_>,
+    ) -> Reply {
         let mut payload = json!(message.shown(&chat.id, &self.people, call.newer_values, &mut call.trace));
         payload["@odata.context"] =
             json!(format!("{}/v1.0/$metadata#chats('{}')/messages/$entity", self.base_url, chat.id));
-        Ok(Reply::Json(200, payload))
+        Reply::Json(status, payload)
     }
 
     /// The options in the page token, if the request has one.
     fn next_page(&self, of: &str, call: &Call<'_>) -> Result<Option<PageToken>, Rejection> {
         let Some(text) = call.query.option("$skiptoken") else { return Ok(None) };
-        match PageToken::open(text, self.seed).filter(|token| token.of == of) {
+        match unseal(text, "page", self.seed).filter(|token: &PageToken| token.of == of) {
             Some(token) => Ok(Some(token)),
             None => Err(Rejection::bad_request(RuleId::NextLinkTampered, "the skip token is not valid")),
         }
@@ -347,7 +330,7 @@ impl FakeGraph {
     ) -> Reply {
         let next_link = more_after.map(|last| {
             call.trace.note(RuleId::NextLink);
-            let token = PageToken { after: Some(last), ..plan }.seal(self.seed);
+            let token = seal(&PageToken { after: Some(last), ..plan }, "page", self.seed);
             format!("{}{}?$skiptoken={token}", self.base_url, call.url.path())
         });
         Reply::page(&Page {

@@ -96,18 +96,11 @@ pub(super) enum Reply {
     Json(u16, Value),
     /// JSON as text.
     Written(u16, String),
-    Bytes {
-        content_type: &'static str,
-        bytes: Vec<u8>,
-    },
     /// A redirect to the address of a file.
     Elsewhere(String),
     Empty(u16),
-    Text {
-        status: u16,
-        content_type: String,
-        text: String,
-    },
+    /// Anything else, with its content type.
+    Body(u16, String, Vec<u8>),
     Lost,
 }
 
@@ -394,7 +387,7 @@ impl FakeGraph {
                 "the query specified in the URI is not valid: $orderby",
             )),
             FaultAction::Body { status, content_type, text } => {
-                Ok(Reply::Text { status: *status, content_type: content_type.clone(), text: text.clone() })
+                Ok(Reply::Body(*status, content_type.clone(), text.clone().into_bytes()))
             }
             _ => Ok(Reply::Lost),
         }
@@ -450,32 +443,19 @@ impl FakeGraph {
             delay_ms: self.latency_ms,
             fate: Fate::Delivered,
         };
+        let mut fill = |status, content_type: &str, body| {
+            (answer.status, answer.body) = (status, body);
+            answer.set_header("content-type", content_type);
+        };
         match reply {
-            Ok(Reply::Json(status, value)) => {
-                answer.status = status;
-                answer.body = value.to_string().into_bytes();
-                answer.set_header("content-type", JSON_TYPE);
-            }
-            Ok(Reply::Written(status, text)) => {
-                answer.status = status;
-                answer.body = text.into_bytes();
-                answer.set_header("content-type", JSON_TYPE);
-            }
-            Ok(Reply::Bytes { content_type, bytes }) => {
-                answer.status = 200;
-                answer.body = bytes;
-                answer.set_header("content-type", content_type);
-            }
+            Ok(Reply::Json(status, value)) => fill(status, JSON_TYPE, value.to_string().into_bytes()),
+            Ok(Reply::Written(status, text)) => fill(status, JSON_TYPE, text.into_bytes()),
+            Ok(Reply::Body(status, content_type, body)) => fill(status, &content_type, body),
             Ok(Reply::Elsewhere(location)) => {
                 answer.status = 302;
                 answer.set_header("location", &location);
             }
             Ok(Reply::Empty(status)) => answer.status = status,
-            Ok(Reply::Text { status, content_type, text }) => {
-                answer.status = status;
-                answer.body = text.into_bytes();
-                answer.set_header("content-type", &content_type);
-            }
             Ok(Reply::Lost) => answer.fate = Fate::DroppedBeforeApply,
             Err(rejection) => self.refuse(&mut answer, &rejection, call, ids),
         }

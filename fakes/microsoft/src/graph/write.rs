@@ -102,10 +102,7 @@ impl FakeGraph {
         let chat = self.chat_of(call)?;
         let message = chat.get(id).ok_or_else(|| gone(id))?;
         call.trace.note(RuleId::MessageIds);
-        let mut payload = json!(message.shown(&chat.id, &self.people, call.newer_values, &mut call.trace));
-        payload["@odata.context"] =
-            json!(format!("{}/v1.0/$metadata#chats('{}')/messages/$entity", self.base_url, chat.id));
-        Ok(Reply::Json(201, payload))
+        Ok(self.message_reply(201, chat, message, call))
     }
 
     pub(super) fn edit_message(&mut self, call: &mut Call<'_>) -> Result<Reply, Rejection> {
@@ -300,7 +297,8 @@ fn mentioned_id(mention: &Value) -> Option<String> {
     kinds.iter().find_map(of)
 }
 
-fn json_body(call: &Call<'_>) -> Result<Value, Rejection> {
+/// The body of a request, which must be a JSON object.
+pub(super) fn json_body(call: &Call<'_>) -> Result<Value, Rejection> {
     serde_json::from_slice::<Value>(&call.request.body).ok().filter(Value::is_object).ok_or_else(|| {
         Rejection::bad_request(RuleId::MalformedBody, "unable to read the JSON request payload")
     })

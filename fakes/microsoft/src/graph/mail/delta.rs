@@ -1,8 +1,6 @@
 //! The delta of the inbox: rounds of pages behind opaque links, with the irregularities that are documented.
 //! A link holds all that the service knows of its caller, so that a request never changes the mailbox.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -12,6 +10,7 @@ use super::spec::DeltaLoss;
 use crate::graph::RuleId;
 use crate::graph::draw;
 use crate::graph::moment::Ms;
+use crate::graph::query::{seal, unseal};
 use crate::graph::reject::Rejection;
 use crate::graph::state::{Call, FakeGraph, Reply};
 
@@ -46,20 +45,8 @@ struct Token {
     since_ms: Option<Ms>,
 }
 
-impl Token {
-    fn seal(&self, seed: u64) -> String {
-        let json = serde_json::to_string(self).unwrap_or_default();
-        let seal = draw::bits(seed, &format!("delta/{json}"));
-        URL_SAFE_NO_PAD.encode(format!("{seal:016x}{json}"))
-    }
-
-    fn open(text: &str, seed: u64) -> Option<Self> {
-        let sealed = String::from_utf8(URL_SAFE_NO_PAD.decode(text).ok()?).ok()?;
-        let (seal, json) = sealed.split_at_checked(16)?;
-        let right = u64::from_str_radix(seal, 16).ok()? == draw::bits(seed, &format!("delta/{json}"));
-        if right { serde_json::from_str(json).ok() } else { None }
-    }
-}
+/// The kind of a link's token.
+const KIND: &str = "delta";
 
 impl FakeGraph {
     pub(in crate::graph) fn mail_delta(&self, call: &mut Call<'_>) -> Result<Reply, Rejection> {
@@ -91,10 +78,10 @@ impl FakeGraph {
         call.trace.note(RuleId::MailDeltaLinks);
         if left {
             token.page += 1;
-            body["@odata.nextLink"] = json!(format!("{path}?$skiptoken={}", token.seal(self.seed)));
+            body["@odata.nextLink"] = json!(format!("{path}?$skiptoken={}", seal(&token, KIND, self.seed)));
         } else {
             let token = Token { told: Some(upto), upto: None, page: 0, ..token };
-            body["@odata.deltaLink"] = json!(format!("{path}?$deltatoken={}", token.seal(self.seed)));
+            body["@odata.deltaLink"] = json!(format!("{path}?$deltatoken={}", seal(&token, KIND, self.seed)));
         }
         Ok(Reply::Json(200, body))
     }
@@ -103,7 +90,7 @@ impl FakeGraph {
     fn delta_token(&self, mailbox: &Mailbox, call: &mut Call<'_>) -> Result<Token, Rejection> {
         let given = call.query.option("$skiptoken").or_else(|| call.query.option("$deltatoken"));
         if let Some(text) = given {
-            let token = Token::open(text, self.seed)
+            let token: Token = unseal(text, KIND, self.seed)
                 .ok_or_else(|| Rejection::bad_request(RuleId::MailDeltaTampered, "badly formed token"))?;
             if token.epoch == mailbox.epoch {
                 return Ok(token);

@@ -12,6 +12,7 @@ use crate::graph::draw;
 use crate::graph::moment;
 use crate::graph::reject::Rejection;
 use crate::graph::state::{Call, FakeGraph, Reply};
+use crate::graph::write::json_body;
 
 impl FakeGraph {
     pub(in crate::graph) fn mailbox_of(&self, _: &Call<'_>) -> Result<&Mailbox, Rejection> {
@@ -206,12 +207,6 @@ impl FakeGraph {
         let lens = Lens { select: None, attachments: false, immutable, single: true };
         mail_json(mail, &lens, self.seed, &mut call.trace)
     }
-}
-
-fn json_body(call: &Call<'_>) -> Result<Value, Rejection> {
-    serde_json::from_slice::<Value>(&call.request.body).ok().filter(Value::is_object).ok_or_else(|| {
-        Rejection::bad_request(RuleId::MalformedBody, "unable to read the JSON request payload")
-    })
 }
 
 /// Copies the properties that a client gave. Headers are possible only when a mail is made.
