@@ -176,15 +176,10 @@ impl Page {
     }
 
     fn failure(&mut self, failure: &Failure) {
-        let head = format!(
-            "{}  {}  on {}  ({}, seed {})",
-            self.state(failure.state, &failure.state.label()),
-            self.bold(&one_line(&failure.scenario)),
-            one_line(&failure.host),
-            one_line(&failure.mode),
-            failure.seed,
-        );
-        self.line(&head);
+        let [scenario, host, mode] =
+            [&failure.scenario, &failure.host, &failure.mode].map(|name| one_line(name));
+        let (state, scenario) = (self.state(failure.state, &failure.state.label()), self.bold(&scenario));
+        self.line(&format!("{state}  {scenario}  on {host}  ({mode}, seed {})", failure.seed));
         self.wrapped(&format!("{}: {}", one_line(&failure.rule), one_line(&failure.message)), 2);
         self.line(&self.dim(&format!("  at {}{}", one_line(&failure.place), failure.when())));
         if !failure.diff.is_empty() {
@@ -226,14 +221,9 @@ impl Page {
 
     fn reasons(&mut self, report: &Report) {
         for reason in report.reasons.iter().take(REASONS_MAX) {
-            let cells = reason.cells.len() as u64 + reason.cells_left_out;
-            let line = format!(
-                "{} {}: {}",
-                self.state(reason.state, &reason.state.label()),
-                counted(cells, "cell", "cells"),
-                one_line(&reason.reason),
-            );
-            self.line(&line);
+            let cells = counted(reason.cells.len() as u64 + reason.cells_left_out, "cell", "cells");
+            let state = self.state(reason.state, &reason.state.label());
+            self.line(&format!("{state} {cells}: {}", one_line(&reason.reason)));
         }
         if report.reasons.len() > REASONS_MAX {
             self.line(&format!("… {} more reasons left out", report.reasons.len() - REASONS_MAX));
@@ -307,14 +297,9 @@ impl Page {
         let there = Status::ALL.into_iter().filter(|state| totals.cells[state] > 0);
         let states: Vec<_> =
             there.map(|state| format!("{} {}", totals.cells[&state], state.word())).collect();
-        let line = format!(
-            "{}  {} × {}: {}",
-            self.state(state, &format!("{} {word}", state.symbol())),
-            counted(totals.requirements, "requirement", "requirements"),
-            report.columns(),
-            states.join(", "),
-        );
-        self.line(&line);
+        let verdict = self.state(state, &format!("{} {word}", state.symbol()));
+        let rows = counted(totals.requirements, "requirement", "requirements");
+        self.line(&format!("{verdict}  {rows} × {}: {}", report.columns(), states.join(", ")));
         let levels = report.levels();
         let levels = levels.iter().map(|&(level, counts)| {
             format!("{} {}/{}", one_line(level), counts[&Status::Pass], supported(counts))

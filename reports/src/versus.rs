@@ -84,13 +84,8 @@ impl Versus {
         list(&mut text, &self.broken, check("broken"));
         list(&mut text, &self.healed, check("healed"));
         list(&mut text, &self.changes, |change| {
-            format!(
-                "changed {} × {}: {} → {}",
-                change.scenario,
-                change.host,
-                change.before.word(),
-                change.now.word()
-            )
+            let (before, now) = (change.before.word(), change.now.word());
+            format!("changed {} × {}: {before} → {now}", change.scenario, change.host)
         });
         list(&mut text, &self.added, |name| format!("added   {name}"));
         list(&mut text, &self.removed, |name| format!("removed {name}"));
@@ -98,15 +93,10 @@ impl Versus {
             let (before, now) = (duration(change.before_p95_ms), duration(change.now_p95_ms));
             format!("p95     {} ({}): {before} → {now}", change.host, change.mode)
         });
-        // Writing to a `String` can't fail.
-        let _ = write!(
-            text,
-            "{} broken, {} healed, {} changed",
-            counted(self.broken.len() as u64, "check", "checks"),
-            counted(self.healed.len() as u64, "check", "checks"),
-            counted(self.changes.len() as u64, "cell", "cells"),
-        );
-        text
+        let checks = |list: &[Check]| counted(list.len() as u64, "check", "checks");
+        let (broken, healed) = (checks(&self.broken), checks(&self.healed));
+        let changed = counted(self.changes.len() as u64, "cell", "cells");
+        text + &format!("{broken} broken, {healed} healed, {changed} changed")
     }
 }
 

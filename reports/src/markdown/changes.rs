@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::pieces::{cell_code, code};
 use crate::baseline::{Check, Expected, Gate};
-use crate::history::Trend;
+use crate::history::{Point, Trend};
 use crate::model::Report;
 use crate::text::counted;
 
@@ -26,19 +26,11 @@ pub(super) fn changes(report: &Report) -> String {
 
 fn gate(gate: &Gate) -> String {
     let mut text = "### Against the baseline\n\n".to_owned();
-    let count = |list: usize| counted(list as u64, "check", "checks");
-    let _ = writeln!(
-        text,
-        "{} new, {} stale, {} known{}\n",
-        count(gate.new.len()),
-        count(gate.stale.len()),
-        count(gate.known.len()),
-        if gate.not_judged.is_empty() {
-            String::new()
-        } else {
-            format!(", {} not judged", count(gate.not_judged.len()))
-        },
-    );
+    let lists = [gate.new.len(), gate.stale.len(), gate.known.len(), gate.not_judged.len()];
+    let [new, stale, known, not_judged] = lists.map(|list| counted(list as u64, "check", "checks"));
+    let not_judged =
+        if gate.not_judged.is_empty() { String::new() } else { format!(", {not_judged} not judged") };
+    let _ = writeln!(text, "{new} new, {stale} stale, {known} known{not_judged}\n");
     checks(&mut text, "New: fails, and the baseline does not expect it", &gate.new);
     let stale: Vec<Check> = gate.stale.iter().map(Expected::check).collect();
     checks(&mut text, "Stale: passes; remove it with `hostcheck baseline update`", &stale);
@@ -51,14 +43,9 @@ fn checks(text: &mut String, title: &str, checks: &[Check]) {
     }
     let _ = writeln!(text, "{title}:\n");
     for check in checks.iter().take(CHECKS_MAX) {
-        let _ = writeln!(
-            text,
-            "- {} on {} ({}): {}",
-            code(&check.scenario),
-            code(&check.host),
-            code(&check.mode),
-            code(&check.rule)
-        );
+        let names = [&check.scenario, &check.host, &check.mode, &check.rule];
+        let [scenario, host, mode, rule] = names.map(|name| code(name));
+        let _ = writeln!(text, "- {scenario} on {host} ({mode}): {rule}");
     }
     if checks.len() > CHECKS_MAX {
         let _ = writeln!(text, "- {} more", checks.len() - CHECKS_MAX);
@@ -72,27 +59,14 @@ fn trend(trend: &Trend, columns: &str) -> String {
     );
     let skip = trend.releases.len().saturating_sub(RELEASES_MAX);
     for point in trend.releases.iter().skip(skip).chain([&trend.now]) {
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {}/{} | {} |",
-            cell_code(&point.name),
-            point.requirements,
-            point.hosts,
-            point.passed,
-            point.counted,
-            point.defects
-        );
+        let Point { name, requirements, hosts, passed, counted, defects, .. } = point;
+        let name = cell_code(name);
+        let _ = writeln!(text, "| {name} | {requirements} | {hosts} | {passed}/{counted} | {defects} |");
     }
     text.push('\n');
     for change in trend.changes.iter().take(CHANGES_MAX) {
-        let _ = writeln!(
-            text,
-            "- {} on {}: {} → {}",
-            code(&change.scenario),
-            code(&change.host),
-            change.before.label(),
-            change.now.label()
-        );
+        let (scenario, host) = (code(&change.scenario), code(&change.host));
+        let _ = writeln!(text, "- {scenario} on {host}: {} → {}", change.before.label(), change.now.label());
     }
     let more = trend.changes.len().saturating_sub(CHANGES_MAX) as u64 + trend.changes_left_out;
     if more > 0 {

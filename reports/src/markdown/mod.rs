@@ -43,14 +43,9 @@ fn failures(report: &Report) -> String {
     for failure in &report.failures {
         let body = short_block(&failure_text(failure), FAILURE_BYTES_MAX);
         let fence = fence(&body);
-        let one = format!(
-            "{} {} on {} ({}, seed {})\n\n{fence}diff\n{body}{fence}\n\n",
-            failure.state.label(),
-            code(&failure.scenario),
-            code(&failure.host),
-            code(&failure.mode),
-            failure.seed,
-        );
+        let [scenario, host, mode] = [&failure.scenario, &failure.host, &failure.mode].map(|name| code(name));
+        let head = format!("{} {scenario} on {host} ({mode}, seed {})", failure.state.label(), failure.seed);
+        let one = format!("{head}\n\n{fence}diff\n{body}{fence}\n\n");
         if text.len() + one.len() > FAILURES_BYTES_MAX {
             break;
         }
@@ -70,14 +65,8 @@ fn reasons(report: &Report) -> String {
     }
     let mut text = "### Neither passed nor failed\n\n".to_owned();
     for reason in report.reasons.iter().take(REASONS_MAX) {
-        let cells = reason.cells.len() as u64 + reason.cells_left_out;
-        let _ = writeln!(
-            text,
-            "- {}, {}: {}",
-            reason.state.label(),
-            counted(cells, "cell", "cells"),
-            code(&reason.reason),
-        );
+        let cells = counted(reason.cells.len() as u64 + reason.cells_left_out, "cell", "cells");
+        let _ = writeln!(text, "- {}, {cells}: {}", reason.state.label(), code(&reason.reason));
     }
     if report.reasons.len() > REASONS_MAX {
         let _ = writeln!(text, "- {} more reasons left out", report.reasons.len() - REASONS_MAX);
@@ -128,17 +117,11 @@ fn tail(report: &Report) -> String {
     let mut text = "\n".to_owned();
     for host in &report.hosts {
         for times in &host.deliveries {
-            let _ = writeln!(
-                text,
-                "- {}, {}: {} delivered, p50 {}, p95 {}, p99 {}, max {}",
-                code(&host.id),
-                code(&times.mode),
-                counted(times.messages, "message", "messages"),
-                duration(times.p50_ms),
-                duration(times.p95_ms),
-                duration(times.p99_ms),
-                duration(times.max_ms),
-            );
+            let [p50, p95, p99, max] = [times.p50_ms, times.p95_ms, times.p99_ms, times.max_ms].map(duration);
+            let (host, mode) = (code(&host.id), code(&times.mode));
+            let messages = counted(times.messages, "message", "messages");
+            let times = format!("p50 {p50}, p95 {p95}, p99 {p99}, max {max}");
+            let _ = writeln!(text, "- {host}, {mode}: {messages} delivered, {times}");
         }
         if text.len() > MARKDOWN_BYTES_MAX / 4 {
             text.push_str("- further hosts left out\n");
@@ -148,12 +131,8 @@ fn tail(report: &Report) -> String {
     text.push_str(&reach(report));
     let parity = &report.parity;
     if parity.messages > 0 {
-        let _ = writeln!(
-            text,
-            "- same characters by every carrier: {} of {}",
-            parity.equal,
-            counted(parity.messages, "message", "messages"),
-        );
+        let messages = counted(parity.messages, "message", "messages");
+        let _ = writeln!(text, "- same characters by every carrier: {} of {messages}", parity.equal);
     }
     text
 }
@@ -176,15 +155,10 @@ fn reach(report: &Report) -> String {
             };
             let set: Vec<String> = reach.set_up.iter().map(|set| cell_code(&set.name)).collect();
             let set = if set.is_empty() { "nothing".to_owned() } else { set.join(", ") };
-            let _ = writeln!(
-                text,
-                "| {} {} | {} | {} | {} | {set} |",
-                cell_code(&host.id),
-                cell_code(&reach.mode),
-                cell_code(&reach.carrier),
-                times(reach.idle),
-                times(reach.busy),
-            );
+            let names = [&host.id, &reach.mode, &reach.carrier];
+            let [host, mode, carrier] = names.map(|name| cell_code(name));
+            let (idle, busy) = (times(reach.idle), times(reach.busy));
+            let _ = writeln!(text, "| {host} {mode} | {carrier} | {idle} | {busy} | {set} |");
         }
     }
     if !text.is_empty() {

@@ -16,23 +16,12 @@ pub(super) fn head(report: &Report) -> String {
         Verdict::Failed => "✗ failed",
         Verdict::Incomplete => "? incomplete",
     };
-    let mut text = format!(
-        "## {}: {verdict}\n\n{} on {}: {}\n\n",
-        report.subject(),
-        counted(totals.requirements, "requirement", "requirements"),
-        report.columns(),
-        states(&totals.cells),
-    );
+    let rows = counted(totals.requirements, "requirement", "requirements");
+    let (subject, columns, states) = (report.subject(), report.columns(), states(&totals.cells));
     let version = report.server.version.as_deref().unwrap_or("unknown version");
-    let _ = writeln!(
-        text,
-        "Server {} {}, {}. Repeat with {}\n",
-        code(&report.server.name),
-        code(version),
-        report.runs(),
-        code(&report.command),
-    );
-    text
+    let [server, version, command] = [&report.server.name, version, &report.command].map(code);
+    let repeat = format!("Server {server} {version}, {}. Repeat with {command}", report.runs());
+    format!("## {subject}: {verdict}\n\n{rows} on {columns}: {states}\n\n{repeat}\n\n")
 }
 
 /// `✓ 12 pass · ✗ 1 fail`, without the states that did not occur.

@@ -34,13 +34,9 @@ pub fn pull_request(report: &Report) -> String {
     for failure in new.iter().take(FAILURES_MAX) {
         let body = short_block(&failure_text(failure), FAILURE_BYTES_MAX);
         let fence = fence(&body);
-        let _ = writeln!(
-            text,
-            "{} {} on {}\n\n{fence}diff\n{body}{fence}\n",
-            failure.state.label(),
-            code(&failure.scenario),
-            code(&failure.host)
-        );
+        let (scenario, host) = (code(&failure.scenario), code(&failure.host));
+        let head = format!("{} {scenario} on {host}", failure.state.label());
+        let _ = writeln!(text, "{head}\n\n{fence}diff\n{body}{fence}\n");
     }
     let left_out = new.len().saturating_sub(FAILURES_MAX) as u64 + report.failures_left_out;
     if left_out > 0 {
@@ -60,15 +56,9 @@ fn hosts(report: &Report, text: &mut String) {
     }
     text.push_str("| | pass | went wrong | no result |\n| --- | --- | --- | --- |\n");
     for host in troubled.iter().take(HOSTS_MAX) {
-        let _ = writeln!(
-            text,
-            "| {} | {}/{} | {} | {} |",
-            cell_code(&host.id),
-            host.cells[&Status::Pass],
-            supported(&host.cells),
-            wrong(host),
-            host.cells[&Status::NotRun]
-        );
+        let (passed, missing) = (host.cells[&Status::Pass], host.cells[&Status::NotRun]);
+        let (name, all, wrong) = (cell_code(&host.id), supported(&host.cells), wrong(host));
+        let _ = writeln!(text, "| {name} | {passed}/{all} | {wrong} | {missing} |");
     }
     if troubled.len() > HOSTS_MAX {
         let _ = writeln!(text, "| {} more | | | |", troubled.len() - HOSTS_MAX);
