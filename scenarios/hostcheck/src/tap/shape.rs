@@ -30,17 +30,7 @@ fn compare(at: &str, recorded: &[&Value], live: &[&Value], depth: usize, found: 
         found.push(format!("{place} is {}, was {}", list(&now), list(&before)));
         return;
     }
-    let items = |values: &[&'_ Value]| -> Vec<Value> {
-        values.iter().filter_map(|value| value.as_array()).flatten().cloned().collect()
-    };
-    let (one, other) = (items(recorded), items(live));
-    compare(
-        &format!("{at}[]"),
-        &one.iter().collect::<Vec<_>>(),
-        &other.iter().collect::<Vec<_>>(),
-        depth + 1,
-        found,
-    );
+    compare(&format!("{at}[]"), &items(recorded), &items(live), depth + 1, found);
     // A member that some items lack may be missing.
     let always = |values: &[&Value]| -> BTreeSet<String> {
         let mut objects = values.iter().filter_map(|value| value.as_object());
@@ -59,18 +49,17 @@ fn compare(at: &str, recorded: &[&Value], live: &[&Value], depth: usize, found: 
         found.push(format!("{at}.{name} is new"));
     }
     for name in had.intersection(&has) {
-        let members = |values: &[&'_ Value]| -> Vec<Value> {
-            values.iter().filter_map(|value| value.get(name)).cloned().collect()
-        };
-        let (one, other) = (members(recorded), members(live));
-        compare(
-            &format!("{at}.{name}"),
-            &one.iter().collect::<Vec<_>>(),
-            &other.iter().collect::<Vec<_>>(),
-            depth + 1,
-            found,
-        );
+        let (one, other) = (members(recorded, name), members(live, name));
+        compare(&format!("{at}.{name}"), &one, &other, depth + 1, found);
     }
+}
+
+fn items<'v>(values: &[&'v Value]) -> Vec<&'v Value> {
+    values.iter().filter_map(|value| value.as_array()).flatten().collect()
+}
+
+fn members<'v>(values: &[&'v Value], name: &str) -> Vec<&'v Value> {
+    values.iter().filter_map(|value| value.get(name)).collect()
 }
 
 fn kind(value: &Value) -> &'static str {
