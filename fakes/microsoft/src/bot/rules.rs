@@ -12,13 +12,13 @@ pub struct BotRule {
     pub id: &'static str,
     /// The claim as text.
     pub says: &'static str,
-    /// The source of the claim; documentation pages are named by their path under learn.microsoft.com.
+    /// The source of the claim: a public page, or a heading of `docs/src/facts`.
     pub source: &'static str,
     /// How sure the claim is.
     pub mark: Mark,
 }
 
-const AUTHENTICATION: &str = "azure/bot-service/rest-api/bot-framework-rest-connector-authentication";
+const AUTHENTICATION: &str = "https://learn.microsoft.com/en-us/azure/bot-service/rest-api/bot-framework-rest-connector-authentication";
 
 macro_rules! rules {
     ($( $id:literal $mark:ident $source:expr, $says:literal; )*) => {
@@ -40,19 +40,19 @@ rules! {
     "roll-over" Doc AUTHENTICATION, "keys change; a bot keeps them for at most five days";
     "connector-token" Doc AUTHENTICATION,
         "client credentials for https://api.botframework.com/.default at the tenant's v2.0 token endpoint";
-    "connector-send" Doc "azure/bot-service/rest-api/bot-framework-rest-connector-api-reference",
+    "connector-send" Doc "https://learn.microsoft.com/en-us/azure/bot-service/rest-api/bot-framework-rest-connector-api-reference",
         "POST /v3/conversations/{id}/activities[/{replyTo}] answers 201 with the id of the new activity";
     "connector-401" Doc AUTHENTICATION, "a token that is missing, unknown or over answers 401";
-    "connector-gone" Guess "the page lists 404 without saying when",
+    "connector-gone" Guess "facts/bot#a-conversation-that-is-gone",
         "a conversation that the channel never had answers 404";
-    "connector-throttled" Doc "microsoftteams/platform/bots/how-to/rate-limit", "too many messages answer 429 with Retry-After";
-    "activity-shape" Guess "members as several public samples show them",
+    "connector-throttled" Doc "https://learn.microsoft.com/en-us/microsoftteams/platform/bots/how-to/rate-limit", "too many messages answer 429 with Retry-After";
+    "activity-shape" Guess "facts/bot#shape-of-an-activity",
         "id, timestamp, serviceUrl, channelId, from with aadObjectId, conversation, recipient, entities, channelData";
-    "mention-shape" Doc "microsoftteams/platform/bots/how-to/conversations/channel-and-group-conversations",
+    "mention-shape" Doc "https://learn.microsoft.com/en-us/microsoftteams/platform/bots/how-to/conversations/channel-and-group-conversations",
         "a mention is <at>Name</at> in the text and an entity with the same text and the account that is meant";
-    "edit-shape" Doc "microsoftteams/platform/bots/how-to/conversations/conversation-messages",
+    "edit-shape" Doc "https://learn.microsoft.com/en-us/microsoftteams/platform/bots/how-to/conversations/conversation-messages",
         "an edit is messageUpdate, a deletion messageDelete, both with the id of the message";
-    "token-shape" Guess "what the login service answers to other clients",
+    "token-shape" Guess "facts/entra#the-token-endpoint-answers-as-others-do",
         "access_token, expires_in, token_type; a refusal has error and error_description";
 }
 
