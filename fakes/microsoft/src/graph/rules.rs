@@ -216,7 +216,7 @@ rules! {
     CreateGroup Doc "https://learn.microsoft.com/en-us/graph/api/chat-post"
         "POST chats of group answers 201 with a new chat each time; members bind users by URL and are owners or guests";
     CreateBroken Guess "facts/graph#creating-a-chat: the page lists what is required"
-        "A chat without a type, without the caller, or with somebody unknown answers 400";
+        "A chat without a type, without the caller, or with an unknown person answers 400";
     MarkRead Doc "https://learn.microsoft.com/en-us/graph/api/chat-markchatreadforuser"
         "markChatReadForUser with the user's id and tenant answers 204";
     MarkReadOther Guess "facts/graph#actions-on-messages: delegated permissions cover the own view" "Another user's id answers 403";

@@ -69,7 +69,7 @@ async fn discover_first(lab: &mut Lab, with_meta: bool, check: &'static str) -> 
     let from = session.wire.received.len();
     session.wire.send(&request);
     // A server of that era answers, however slow its start is; another one may be silent.
-    let answers = lab.found.speaks(schemas::Version::V2026_07_28).is_some();
+    let answers = lab.found.speaks(Version::V2026_07_28).is_some();
     let limit = if answers { START_WITHIN } else { lab.found.started_within() + SILENCE_AFTER };
     let reply = session.answer_to(&id, from, limit).await;
     if reply == Reply::Gone {

@@ -7,7 +7,8 @@ use super::openings::first_request;
 use super::probe::probes;
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::session::{
-    ANSWER_WITHIN, META_CAPABILITIES, META_CLIENT, META_VERSION, Reply, START_WITHIN, client_info, modern_meta,
+    ANSWER_WITHIN, META_CAPABILITIES, META_CLIENT, META_VERSION, Reply, START_WITHIN, client_info,
+    modern_meta,
 };
 
 probes! {
