@@ -69,6 +69,9 @@ pub struct Flags {
     /// Print one JSON object for each row and column.
     #[arg(long, requires = SUBJECT)]
     json: bool,
+    /// Ask in every version that the server speaks; otherwise in the newest with a session and the newest without one.
+    #[arg(long, requires = SUBJECT)]
+    full: bool,
     /// Fail also for what a server should do, and for what held only some of the times.
     #[arg(long, requires = SUBJECT)]
     strict: bool,
@@ -141,7 +144,7 @@ pub fn main(
     let told = screen::screen(&found, &plan.rows);
     let is_failed = screen::is_failed(&found, &plan.rows, args.strict);
     let suites = [
-        (by_protocol, conformance::version_columns(&found.about, &plan.versions), found.protocol),
+        (by_protocol, conformance::version_columns(&found.about, &found.versions), found.protocol),
         (by_hosts, conformance::host_columns(&plan.hosts), found.hosts),
     ];
     for (suite, columns, judged) in suites {
@@ -256,6 +259,7 @@ fn plan(args: &Flags, words: &[String], hosts: &[String], seed: u64) -> anyhow::
         name: args.name.clone(),
         wishes: Arc::new(wishes),
         rows: rows(words, args.level)?,
+        full: args.full,
         demanded: !args.protocol.is_empty(),
         versions,
         hosts: pick_hosts(hosts)?,
@@ -396,8 +400,8 @@ fn repeat(args: &Flags, words: &[String], hosts: &[String], seed: u64) -> String
     parts.extend(args.environment.iter().map(|variable| {
         format!("--env {}", variable.split_once('=').map_or(variable.as_str(), |(name, _)| name))
     }));
-    if args.call_all_tools {
-        parts.push("--call-all-tools".to_owned());
+    for (given, flag) in [(args.call_all_tools, "--call-all-tools"), (args.full, "--full")] {
+        parts.extend(given.then(|| flag.to_owned()));
     }
     if seed != 1 {
         parts.push(format!("--seed {seed}"));

@@ -49,16 +49,18 @@ pub fn causes(findings: &Findings, rows: &[Placed]) -> Vec<Cause> {
             (_, Level::Must) => Weight::Must,
             (_, Level::Should) => Weight::Should,
         };
+        let source = source(placed, &judged.column);
         let cause = causes.entry(message.clone()).or_insert_with(|| Cause {
             weight,
             message,
             expected,
             rows: BTreeSet::new(),
             columns: BTreeSet::new(),
-            source: source(placed, &judged.column),
+            source: source.clone(),
         });
-        if weight <= cause.weight {
-            (cause.weight, cause.source) = (weight, source(placed, &judged.column));
+        // Of the places in several versions of the specification the newest is shown.
+        if (weight, &cause.source) < (cause.weight, &source) {
+            (cause.weight, cause.source) = (weight, source);
         }
         cause.rows.insert(judged.row.clone());
         cause.columns.insert(judged.column.clone());
@@ -114,7 +116,8 @@ mod tests {
             Judged::bare("lifecycle.ping", "2026-07-28", Outcome::Flaky("1 of 3 times: late".to_owned())),
             Judged::bare("lifecycle.operation", "2025-11-25", Outcome::Passed),
         ];
-        let findings = Findings { about: super::super::About::default(), protocol, hosts: Vec::new() };
+        let about = super::super::About::default();
+        let findings = Findings { about, versions: Vec::new(), protocol, hosts: Vec::new() };
         let rows = super::super::rows().unwrap();
         let causes = causes(&findings, &rows);
         let told: Vec<_> =

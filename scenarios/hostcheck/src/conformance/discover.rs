@@ -53,6 +53,16 @@ impl Discovered {
         self.versions.get(&version)?.as_ref().ok()
     }
 
+    /// The newest of these versions that it speaks of each era; all of them if it speaks none.
+    pub(crate) fn newest_of(&self, versions: &[Version]) -> Vec<Version> {
+        let spoken = |modern: bool| {
+            let of_era = versions.iter().filter(|version| version.is_modern() == modern);
+            of_era.copied().filter(|version| self.speaks(*version).is_some()).max()
+        };
+        let newest: Vec<Version> = [spoken(false), spoken(true)].into_iter().flatten().collect();
+        if newest.is_empty() { versions.to_vec() } else { newest }
+    }
+
     /// Whether it speaks versions with a session and the version without one.
     pub(crate) fn is_of_both_eras(&self) -> bool {
         self.newest_legacy().is_some() && self.speaks(Version::V2026_07_28).is_some()

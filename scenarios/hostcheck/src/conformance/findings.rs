@@ -21,6 +21,8 @@ pub struct About {
 pub struct Findings {
     /// Facts about the server.
     pub about: About,
+    /// The versions in which the server was asked.
+    pub versions: Vec<Version>,
     /// Verdicts by row and version.
     pub protocol: Vec<Judged>,
     /// Verdicts by row and host.

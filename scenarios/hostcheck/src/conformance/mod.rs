@@ -67,6 +67,8 @@ pub enum News {
 pub async fn judge(plan: &Plan, progress: &dyn Fn(News)) -> Findings {
     let opening = |version, limit| progress(News::Opening(version, limit));
     let found = Rc::new(discover::discover(&plan.target, &opening).await);
+    let versions =
+        if plan.full || plan.demanded { plan.versions.clone() } else { found.newest_of(&plan.versions) };
     let rows: Vec<Placed> =
         plan.rows.iter().filter(|placed| !placed.row.checks.is_empty()).cloned().collect();
     let wants_hosts = rows.iter().any(|placed| placed.row.r#in.contains_key(row::HOSTS));
@@ -75,14 +77,14 @@ pub async fn judge(plan: &Plan, progress: &dyn Fn(News)) -> Findings {
     } else {
         Vec::new()
     };
-    let total = protocol::count(plan, &rows, &found) + meetings.len();
+    let total = protocol::count(plan, &versions, &rows, &found) + meetings.len();
     let ended = std::cell::Cell::new(0);
     let done = || {
         ended.set(ended.get() + 1);
         progress(News::Asked { done: ended.get(), total });
     };
     progress(News::Asked { done: 0, total });
-    let protocol = protocol::judge(plan, &rows, &found, &done).await;
+    let protocol = protocol::judge(plan, &versions, &rows, &found, &done).await;
     let name = plan.name.clone().unwrap_or_else(|| configured_name(found.name.as_deref()));
     let runs = meetings.iter().map(|profile| async {
         let judged = hosts::judge(profile, &name, &plan.target, &plan.wishes, &found, &rows).await;
@@ -102,7 +104,8 @@ pub async fn judge(plan: &Plan, progress: &dyn Fn(News)) -> Findings {
             .collect(),
         unreachable: found.unreachable.clone(),
     };
-    let mut findings = Findings { about, protocol, hosts: met.into_iter().flatten().collect() };
+    let hosts = met.into_iter().flatten().collect();
+    let mut findings = Findings { about, versions, protocol, hosts };
     mask::findings(&mut findings, &plan.wishes.secrets);
     findings
 }

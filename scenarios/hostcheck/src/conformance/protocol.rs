@@ -50,13 +50,14 @@ struct Told {
 /// Judges every row in every version. `done` is called after each probe.
 pub(crate) async fn judge(
     plan: &Plan,
+    versions: &[Version],
     rows: &[Placed],
     found: &Rc<Discovered>,
     done: &dyn Fn(),
 ) -> Vec<Judged> {
     let mut all = Vec::new();
     let gap = is_gap(plan, found);
-    for version in &plan.versions {
+    for version in versions {
         let rows: Vec<&Placed> =
             rows.iter().filter(|placed| placed.row.r#in.contains_key(version.as_str())).collect();
         let of_pipes = Needs::Pipes.missing(&plan.target);
@@ -118,7 +119,7 @@ fn unheard(
 }
 
 /// The number of probes that the job needs.
-pub(crate) fn count(plan: &Plan, rows: &[Placed], found: &Discovered) -> usize {
+pub(crate) fn count(plan: &Plan, versions: &[Version], rows: &[Placed], found: &Discovered) -> usize {
     let gap = is_gap(plan, found);
     let of_version = |version: &Version| {
         let spoken = found.unreachable.is_none() && found.speaks(*version).is_some();
@@ -127,7 +128,7 @@ pub(crate) fn count(plan: &Plan, rows: &[Placed], found: &Discovered) -> usize {
             rows.filter(|placed| spoken || (gap && of_address(&plan.target, placed))).collect();
         needed(&plan.target, *version, &rows).len()
     };
-    plan.versions.iter().map(of_version).sum()
+    versions.iter().map(of_version).sum()
 }
 
 /// Whether a version that the server does not speak is a gap: the user demanded it, or the server speaks none

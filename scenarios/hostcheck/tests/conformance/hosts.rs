@@ -60,6 +60,7 @@ fn judged(server: Older, host: &str, row: &str) -> Outcome {
         wishes: Arc::new(Wishes { call_all_tools: true, ..Wishes::default() }),
         rows: rows.into_iter().filter(|placed| placed.row.id == row).collect(),
         versions: Vec::new(),
+        full: true,
         demanded: false,
         hosts: hosts.iter().filter(|known| known.id == host).cloned().collect(),
         at_once: 1,

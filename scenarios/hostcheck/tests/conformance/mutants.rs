@@ -121,6 +121,7 @@ fn plan(fault: Fault, rows: impl Fn(&str) -> bool, versions: &[Version], demande
         }),
         rows,
         versions: versions.to_vec(),
+        full: true,
         demanded,
         hosts: Vec::new(),
         at_once: 4,

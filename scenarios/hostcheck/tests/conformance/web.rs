@@ -259,6 +259,7 @@ fn judge(fault: Fault, rows: impl Fn(&str) -> bool, version: Version) -> Finding
             wishes: Arc::new(Wishes::default()),
             rows: all.into_iter().filter(|placed| rows(&placed.row.id)).collect(),
             versions: vec![version],
+            full: true,
             demanded: true,
             hosts: Vec::new(),
             at_once: 16,
