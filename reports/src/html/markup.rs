@@ -8,6 +8,10 @@ use askama::filters::HtmlSafe;
 use crate::diff::{Line, Piece, Side};
 use crate::text::{Cut, bytes, code_point, cut, is_hidden};
 
+/// The pages of facts, as seen from the folder into which a run in the checkout writes its page.
+const FACTS: &str = "../docs/src/facts/";
+const SPECIFICATION: &str = "https://modelcontextprotocol.io/specification/";
+
 /// Finished HTML, which a template inserts unchanged.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Markup(String);
@@ -32,6 +36,33 @@ impl Markup {
         let mut line = Self::line(head);
         line.note_left_out(left_out_bytes);
         line
+    }
+
+    /// A source on one line. Of its references, with `; ` between them, addresses, pages of the specification and
+    /// headings of the book's pages of facts become links.
+    pub(crate) fn source(text: &str, bytes_max: usize) -> Self {
+        if text.len() > bytes_max {
+            return Self::short(text, bytes_max);
+        }
+        let mut source = Self::default();
+        for (number, reference) in text.split("; ").enumerate() {
+            if number > 0 {
+                source.push_html("; ");
+            }
+            let words = [": ", " ("].into_iter().filter_map(|start| reference.find(start)).min();
+            let (place, words) = reference.split_at(words.unwrap_or(reference.len()));
+            if let Some(target) = target(place) {
+                source.push_html("<a href=\"");
+                source.push_text(&target);
+                source.push_html("\">");
+                source.push_text(place);
+                source.push_html("</a>");
+            } else {
+                source.push(&Self::line(place));
+            }
+            source.push(&Self::line(words));
+        }
+        source
     }
 
     /// A text with its line feeds, for an element that preserves them.
@@ -96,6 +127,26 @@ impl Markup {
     }
 }
 
+/// Where a reference leads, if it is an address, a heading of a page of facts, or a version and a page of the
+/// specification (`2025-11-25 basic/lifecycle#initialization`).
+fn target(place: &str) -> Option<String> {
+    let is_path =
+        |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_/#".contains(&byte));
+    if place.starts_with("https://") {
+        place.bytes().all(|byte| byte.is_ascii_graphic()).then(|| place.to_owned())
+    } else if let Some(place) = place.strip_prefix("facts/") {
+        let (page, heading) = place.split_once('#')?;
+        (is_path(page) && is_path(heading)).then(|| format!("{FACTS}{page}.md#{heading}"))
+    } else {
+        let (version, page) = place.split_once(' ')?;
+        let is_date =
+            version.len() == 10 && version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+        // The site shows the file `basic/index` as the page `basic`.
+        let page = page.replacen("/index", "", 1);
+        (is_date && is_path(&page)).then(|| format!("{SPECIFICATION}{version}/{page}"))
+    }
+}
+
 /// Pieces of a text, with the changed ones marked.
 pub(crate) fn pieces(pieces: &[Piece]) -> Markup {
     let mut markup = Markup::default();
@@ -152,6 +203,28 @@ mod tests {
             shown,
             "&lt;/script&gt;&lt;script&gt;&#34;&#39;&amp;<b class=u>⟨U+202E⟩</b><b class=u>⟨U+001B⟩</b>[0m"
         );
+    }
+
+    #[test]
+    fn a_source_links_addresses_and_facts() {
+        let shown = |text| Markup::source(text, 200).to_string();
+        assert_eq!(
+            shown("facts/graph#throttling: 429; https://contoso.com/?a&b (why); DESIGN: What?"),
+            "<a href=\"../docs/src/facts/graph.md#throttling\">facts/graph#throttling</a>: 429; \
+             <a href=\"https://contoso.com/?a&amp;b\">https://contoso.com/?a&amp;b</a> (why); DESIGN: What?"
+        );
+        assert_eq!(
+            shown("2025-11-25 basic/index#messages; practice: 2025-11-25 servers"),
+            "<a href=\"https://modelcontextprotocol.io/specification/2025-11-25/basic#messages\">2025-11-25 \
+             basic/index#messages</a>; practice: 2025-11-25 servers"
+        );
+        for text in
+            ["javascript:alert", "http://contoso.com", "facts/../a#b", "facts/graph", "https://\u{202E}"]
+        {
+            assert!(!shown(text).contains("<a"), "{text}");
+        }
+        assert!(!shown("https://contoso.com/\"><script>").contains("<script"));
+        assert!(!shown(&format!("https://contoso.com/{}", "a".repeat(200))).contains("<a"));
     }
 
     #[test]

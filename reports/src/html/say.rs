@@ -27,6 +27,10 @@ pub(super) fn line(line: &str) -> Markup {
     Markup::short(line, LINE_BYTES_MAX)
 }
 
+pub(super) fn source(source: &str) -> Markup {
+    Markup::source(source, LINE_BYTES_MAX)
+}
+
 pub(super) fn diff(failure: &Failure) -> Markup {
     markup::diff(&failure.diff)
 }
