@@ -1,4 +1,5 @@
-//! The documents: what they must hold, and that each link of theirs leads somewhere, in the checkout and in the book.
+//! The documents: what they must hold, and that each link of theirs and each source of a scenario leads somewhere, in
+//! the checkout and in the book.
 
 #![expect(clippy::disallowed_methods, reason = "the test reads the repository")]
 
@@ -23,15 +24,20 @@ fn read(path: &str) -> String {
 
 /// The documents below a folder, by their path from the root.
 fn documents(folder: &Path, found: &mut BTreeSet<PathBuf>) {
+    files(folder, "md", found);
+}
+
+/// The files below a folder with this ending, by their path from the root.
+fn files(folder: &Path, ending: &str, found: &mut BTreeSet<PathBuf>) {
     for entry in std::fs::read_dir(root().join(folder)).expect("a folder").flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = folder.join(&name);
         if entry.path().is_dir() {
             let is_made = name.starts_with("hostcheck-out") || name == "target" || name == "node_modules";
             if !is_made && !name.starts_with('.') {
-                documents(&path, found);
+                files(&path, ending, found);
             }
-        } else if path.extension().is_some_and(|extension| extension == "md") {
+        } else if path.extension().is_some_and(|extension| extension == ending) {
             found.insert(path);
         }
     }
@@ -228,6 +234,185 @@ fn every_command_that_is_shown_is_one() {
     assert!(
         mistake(&entraclaw, "setup codex --wiht queue").is_some() && mistake(&entraclaw, "setpu").is_some()
     );
+}
+
+/// Where a source can lead.
+struct Places {
+    /// The headings of each page of facts.
+    facts: BTreeMap<String, BTreeSet<String>>,
+    /// The headings of `DESIGN.md`.
+    questions: Vec<String>,
+    /// The numbers of the invariants in `ARCHITECTURE.md`.
+    invariants: BTreeSet<String>,
+}
+
+impl Places {
+    fn of_the_checkout() -> Self {
+        let mut pages = BTreeSet::new();
+        documents(Path::new("docs/src/facts"), &mut pages);
+        let facts = pages.iter().map(|page| {
+            let name = page.file_stem().expect("a name").to_string_lossy().into_owned();
+            (name, anchors(&read(&page.to_string_lossy())))
+        });
+        let architecture = read("ARCHITECTURE.md");
+        let invariants = architecture.split("## Invariants").nth(1).expect("the invariants");
+        let invariants = invariants.split("\n## ").next().unwrap_or_default().lines();
+        let design = read("DESIGN.md");
+        Self {
+            facts: facts.collect(),
+            questions: design
+                .lines()
+                .filter_map(|line| line.strip_prefix("## "))
+                .map(str::to_owned)
+                .collect(),
+            invariants: invariants
+                .filter_map(|line| line.split_once(". "))
+                .filter(|(number, _)| number.chars().all(|c| c.is_ascii_digit()))
+                .map(|(number, _)| number.to_owned())
+                .collect(),
+        }
+    }
+
+    /// The first reference of a source that leads nowhere.
+    fn lost<'a>(&self, source: &'a str) -> Option<&'a str> {
+        source.split("; ").find(|reference| !self.leads(reference))
+    }
+
+    /// Whether a reference has one of the forms and its place exists. Words may follow it in brackets or after a colon.
+    fn leads(&self, reference: &str) -> bool {
+        if let Some(question) = reference.strip_prefix("DESIGN: ") {
+            let question = bare(question);
+            self.questions.iter().filter(|known| known.starts_with(question)).count() == 1
+        } else if let Some(number) = reference.strip_prefix("ARCHITECTURE: invariant ") {
+            self.invariants.contains(bare(number))
+        } else if let Some(place) = bare(reference).strip_prefix("facts/") {
+            let place = place.split_once('#');
+            place.is_some_and(|(page, heading)| {
+                self.facts.get(page).is_some_and(|headings| headings.contains(heading))
+            })
+        } else {
+            let address = bare(reference);
+            address.strip_prefix("https://").is_some_and(|rest| rest.contains('.') && !rest.contains(' '))
+        }
+    }
+}
+
+/// The reference without the words behind it.
+fn bare(reference: &str) -> &str {
+    let reference = reference.split_once(": ").map_or(reference, |(bare, _)| bare);
+    reference.split_once(" (").map_or(reference, |(bare, _)| bare)
+}
+
+/// The sources in a scenario, each on a line of its own.
+fn sources(text: &str) -> Vec<&str> {
+    let lines = text.lines().filter_map(|line| line.trim_start().strip_prefix("source: "));
+    lines.map(|value| value.trim_end().trim_matches('"')).collect()
+}
+
+#[test]
+fn every_source_leads_somewhere() {
+    let places = Places::of_the_checkout();
+    let mut scenarios = BTreeSet::new();
+    for folder in ["scenarios/suites", "scenarios/templates"] {
+        files(Path::new(folder), "yaml", &mut scenarios);
+    }
+    let mut all: Vec<(String, String)> = Vec::new();
+    for file in &scenarios {
+        let name = file.display().to_string();
+        let text = read(&name);
+        let found = sources(&text);
+        assert_eq!(found.len(), 1, "{name} must have one line `source: …`");
+        all.extend(found.into_iter().map(|source| (name.clone(), source.to_owned())));
+    }
+    assert!(all.len() > 300, "the scenarios are somewhere else");
+    let rules = fake_microsoft::graph::rules().iter().map(|rule| (format!("{:?}", rule.id), rule.source));
+    let rules = rules
+        .chain(fake_microsoft::entra::rules().iter().map(|rule| (format!("{:?}", rule.id), rule.source)));
+    let rules =
+        rules.chain(fake_microsoft::bot::BOT_RULES.iter().map(|rule| (rule.id.to_owned(), rule.source)));
+    all.extend(rules.map(|(rule, source)| (format!("the rule {rule} of a fake"), source.to_owned())));
+    let wrong: Vec<_> = all
+        .iter()
+        .filter_map(|(place, source)| Some(format!("{place}: {:?} leads nowhere", places.lost(source)?)))
+        .collect();
+    assert!(
+        wrong.is_empty(),
+        "write `https://…`, `facts/PAGE#heading`, `DESIGN: QUESTION` or `ARCHITECTURE: invariant N`, several with \
+         `; ` between them:\n{}",
+        wrong.join("\n")
+    );
+}
+
+#[test]
+fn a_source_that_leads_nowhere_is_found() {
+    let places = Places::of_the_checkout();
+    for source in [
+        "https://www.rfc-editor.org/rfc/rfc9110#section-6.6.1: the date",
+        "facts/graph#throttling; facts/requirements#default-deny (and its words)",
+        "DESIGN: When is a message done?; ARCHITECTURE: invariant 14",
+    ] {
+        assert_eq!(places.lost(source), None);
+    }
+    for source in [
+        "notes §4",
+        "facts/graph",
+        "facts/graph#no such heading",
+        "facts/nowhere#throttling",
+        "DESIGN: W",
+        "DESIGN: Why is the sky blue?",
+        "ARCHITECTURE: invariant 99",
+        "https://here",
+        "http://www.rfc-editor.org/rfc/rfc9110",
+        "",
+    ] {
+        assert_eq!(places.lost(source), Some(source));
+    }
+    assert_eq!(places.lost("facts/graph#throttling; notes"), Some("notes"));
+}
+
+/// The recordings that a profile names in the sources of its facts.
+fn recordings(profile: &str) -> BTreeSet<&str> {
+    let is_name = |text: &str| {
+        let of_a_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+        text.starts_with(|c: char| c.is_ascii_lowercase()) && text.chars().all(of_a_name)
+    };
+    let values = profile.lines().filter_map(|line| line.split_once("source: \""));
+    let bracketed = values.flat_map(|(_, value)| value.split('[').skip(1));
+    bracketed
+        .filter_map(|rest| rest.split_once(']'))
+        .map(|(name, _)| name)
+        .filter(|name| is_name(name))
+        .collect()
+}
+
+#[test]
+fn every_recording_of_a_profile_is_told() {
+    let page = read("docs/src/facts/recordings.md");
+    let told: BTreeMap<&str, BTreeSet<&str>> = page
+        .split("\n## ")
+        .skip(1)
+        .filter_map(|part| part.split_once('\n'))
+        .map(|(host, rows)| {
+            let names = rows.lines().filter_map(|row| row.strip_prefix("| `")?.split_once('`'));
+            (host, names.map(|(name, _)| name).collect())
+        })
+        .collect();
+    let mut profiles = BTreeSet::new();
+    files(Path::new("fakes/hosts/profiles"), "yaml", &mut profiles);
+    let (mut missing, mut found) = (Vec::new(), 0);
+    for profile in &profiles {
+        let text = read(&profile.to_string_lossy());
+        let title = text.lines().find_map(|line| line.strip_prefix("title: ")).unwrap_or_default();
+        let rows = told.iter().find(|(host, _)| title.starts_with(**host)).map(|(_, names)| names);
+        for name in recordings(&text) {
+            found += 1;
+            if !rows.is_some_and(|rows| rows.contains(name)) {
+                missing.push(format!("{}: [{name}]", profile.display()));
+            }
+        }
+    }
+    assert!(found > 100, "the profiles are somewhere else: {found} recordings");
+    assert!(missing.is_empty(), "docs/src/facts/recordings.md has no row for\n{}", missing.join("\n"));
 }
 
 #[test]
