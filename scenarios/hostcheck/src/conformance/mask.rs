@@ -69,6 +69,7 @@ mod tests {
             session: [("x".to_owned(), said())].into(),
         };
         let mut found = Findings {
+            versions: Vec::new(),
             about: About {
                 name: Some(said()),
                 version: Some(said()),
