@@ -2,7 +2,7 @@
 # Is the committed report of this release what a run makes? Only cells of sim are in it, which give equal bytes on every
 # machine. With `--update` it is made anew.
 #
-# usage: sh reports/releases/check.sh [--update] [FOLDER OF THE DEFAULT RUN]
+# usage: sh reports/releases/check.sh [--update] [FOLDER OF A RUN WITH --full]
 set -eu
 update=false
 if [ "${1-}" = --update ]; then

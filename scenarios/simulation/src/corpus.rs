@@ -184,6 +184,7 @@ fn one(
         seeds: 1,
         faults,
         sampled: false,
+        glance: false,
     })
     .pop()
 }
@@ -202,6 +203,7 @@ mod tests {
             seeds: 1,
             faults: None,
             sampled: false,
+            glance: false,
         }
     }
 

@@ -97,20 +97,25 @@ pub struct Selection {
     /// Whether a host that differs little from another plays one of the seeds only, each such host another one, and in
     /// process mode some of the scenarios only.
     pub sampled: bool,
+    /// Whether only the two newest hosts that play every seed start processes, and each in some of the scenarios only.
+    pub glance: bool,
 }
 
 /// Real processes live on the real clock, so a host that differs little from another plays one in so many of their
 /// scenarios, each such host other ones.
 const PROCESS_TURNS: u64 = 12;
 
+/// The hosts that start real processes in a first look, taking turns.
+const GLANCE_HOSTS: [&str; 2] = ["claude-code@2.1.330", "copilot-cli@1.0.102"];
+
 /// Why a host has no result where it was another's turn and nothing but processes was asked for.
 const NOT_ITS_TURN: &str = "not asked for in this run: hosts that differ little from another take turns with processes, and \
-                            this one's are other scenarios; --all-hosts or --host plays it";
+                            this one's are other scenarios; --full plays more, --all-hosts or --host this one";
 
 /// Every cell of a selection, in the order of the report.
 pub fn cells(selection: &Selection) -> Vec<Cell> {
     let mut cells = Vec::new();
-    for (row, scenario) in (0..).zip(&selection.scenarios) {
+    for (row, scenario) in (0_u64..).zip(&selection.scenarios) {
         for (column, host) in (0..).zip(&selection.hosts) {
             let played = seeds_of(selection, host, column);
             let other = not_for(&scenario.scenario.hosts, host);
@@ -123,8 +128,11 @@ pub fn cells(selection: &Selection) -> Vec<Cell> {
                 let alike = !host.plays_every_seed() && !scenario.scenario.runs_setup();
                 let sampled = selection.sampled && alike;
                 let its_turn = u64::is_multiple_of(row + column, PROCESS_TURNS);
+                let is_glanced = GLANCE_HOSTS[usize::from(!row.is_multiple_of(2))] == host.id
+                    && !scenario.scenario.slow_process;
+                let left_out = (selection.glance && !is_glanced) || (sampled && !its_turn);
                 let mut unplayed = unplayed.clone();
-                if *mode == Mode::Process && sampled && !its_turn {
+                if *mode == Mode::Process && left_out {
                     if selection.modes.contains(&Mode::Sim) && scenario.scenario.mode.contains(&Mode::Sim) {
                         continue;
                     }
@@ -260,6 +268,7 @@ mod tests {
             seeds: 8,
             faults: None,
             sampled: true,
+            glance: false,
         }
     }
 
@@ -289,6 +298,25 @@ mod tests {
         let others: Vec<&Unplayed> = others.filter(|unplayed| unplayed.reason == NOT_ITS_TURN).collect();
         assert!(!others.is_empty());
         assert!(others.iter().all(|unplayed| unplayed.status == reports::event::Status::NotApplicable));
+    }
+
+    #[test]
+    fn a_first_look_starts_few_processes_and_leaves_out_no_row() {
+        let all = default_run();
+        let glance = Selection { seeds: 1, glance: true, ..default_run() };
+        let (whole, few) = (cells(&all), cells(&glance));
+        let rows = |cells: &[Cell]| -> std::collections::BTreeSet<(String, String)> {
+            cells.iter().map(|cell| (cell.scenario.id().to_owned(), cell.host.id.clone())).collect()
+        };
+        assert_eq!(rows(&whole), rows(&few));
+        let played = few.iter().filter(|cell| cell.mode == Mode::Process && cell.unplayed.is_none());
+        let played: Vec<&Cell> = played.collect();
+        assert!((20..60).contains(&played.len()), "{}", played.len());
+        assert!(played.iter().all(|cell| GLANCE_HOSTS.contains(&cell.host.id.as_str())));
+        assert!(played.iter().all(|cell| !cell.scenario.scenario.slow_process));
+        let repeats = crate::run::Repeats::Some;
+        let again = few.iter().filter(|cell| cell.mode == Mode::Sim && repeats.has(cell)).count();
+        assert!((few.len() / 40..few.len() / 8).contains(&again), "{again} of {}", few.len());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use libtest_mimic::{Arguments, Failed, Trial};
 use reports::event::Status;
 use simulation::plan::{self, Cell, Selection};
-use simulation::run::{Settings, run_cell};
+use simulation::run::{Repeats, Settings, run_cell};
 use simulation::scenario::{Mode, load_builtin, word};
 
 /// One seed here; `simulation run` explores more.
@@ -29,11 +29,12 @@ fn main() {
         seeds: 1,
         faults: None,
         sampled: false,
+        glance: false,
     };
     let settings = Arc::new(Settings {
         first_seed: SEED,
         server_binary: simulation::command::server_binary(None).unwrap_or_else(|error| panic!("{error:#}")),
-        twice: true,
+        repeats: Repeats::All,
     });
     let trials = in_turns(plan::cells(&selection))
         .into_iter()

@@ -69,8 +69,9 @@ pub struct Flags {
     /// Print one JSON object for each row and column.
     #[arg(long, requires = SUBJECT)]
     json: bool,
-    /// Ask in every version that the server speaks; otherwise in the newest with a session and the newest without one.
-    #[arg(long, requires = SUBJECT)]
+    /// Everything, however long it takes. A server is asked in every version that it speaks, not only in the newest with a
+    /// session and the newest without one.
+    #[arg(long)]
     full: bool,
     /// Fail also for what a server should do, and for what held only some of the times.
     #[arg(long, requires = SUBJECT)]
@@ -87,6 +88,11 @@ enum LevelArg {
 }
 
 impl Flags {
+    /// Whether everything was asked for.
+    pub fn is_full(&self) -> bool {
+        self.full
+    }
+
     /// Whether versions were named that the server has to speak.
     fn demands(&self) -> bool {
         !self.protocol.is_empty()

@@ -27,7 +27,7 @@ use super::memory::peak_megabytes;
 use super::server_binary::server_binary;
 use super::{idle, notices, reach, select, takeover, taps};
 use crate::plan::{self, Selection};
-use crate::run::{Settings, run_cell};
+use crate::run::{Repeats, Settings, run_cell};
 use crate::scenario::Mode;
 
 /// Process starts that are measured.
@@ -324,8 +324,9 @@ fn idle_requests() -> anyhow::Result<Vec<Figure>> {
             seeds: 1,
             faults: None,
             sampled: false,
+            glance: false,
         };
-        let settings = Settings { first_seed: 1, server_binary: None, twice: false };
+        let settings = Settings { first_seed: 1, server_binary: None, repeats: Repeats::Never };
         let cell = plan::cells(&selection).pop().context("the idle scenario is gone")?;
         let finished = run_cell(&cell, &settings);
         anyhow::ensure!(finished.failures.is_empty(), "{id} does not pass: {:?}", finished.reason);

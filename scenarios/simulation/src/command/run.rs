@@ -18,18 +18,21 @@ use super::server_binary::server_binary;
 use super::slowest::Slowest;
 use crate::faults::{FaultProfile, PROFILES};
 use crate::plan::{self, Cell, Selection};
-use crate::run::{News, Settings, run_all};
+use crate::run::{News, Repeats, Settings, run_all};
 use crate::scenario::Mode;
 
 /// Seeds a cell in sim mode when none are asked for.
 const SEEDS_DEFAULT: u64 = 8;
+/// Seeds a cell in a first look.
+const SEEDS_GLANCE: u64 = 1;
 /// Process cells that run side by side: they wait more than they work.
 const PROCESS_JOBS: usize = 32;
 
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = EXIT_CODES)]
 pub(super) struct Args {
-    /// Suites, scenario ids, files or folders; all built-in ones when left out. With --server or --url rows or areas of
+    /// Suites, scenario ids, files or folders; all built-in ones when left out: then it is a first look with one seed, some
+    /// cells twice and processes of two hosts, or with --full all seeds, every cell twice and every process. With --server or --url rows or areas of
     /// `hostcheck list --protocol` instead.
     suites: Vec<String>,
     /// Host profiles, families or `all`, see `hostcheck hosts`; when left out all, but for versions that differ from
@@ -42,9 +45,10 @@ pub(super) struct Args {
     /// Only this mode.
     #[arg(long, value_enum, conflicts_with = server::SUBJECT)]
     mode: Option<Mode>,
-    /// How many seeds each cell is played with in sim mode; where no host is named, hosts that differ little from another play one of them.
-    #[arg(long, default_value_t = SEEDS_DEFAULT, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = server::SUBJECT)]
-    seeds: u64,
+    /// How many seeds each cell is played with in sim mode; 8 when left out. Where no host is named, hosts that differ
+    /// little from another play one of them.
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..), conflicts_with = server::SUBJECT)]
+    seeds: Option<u64>,
     /// First seed; 1 when left out. With `--seeds 1` it is played alone, without the corpus, and nothing is kept.
     #[arg(long)]
     seed: Option<u64>,
@@ -91,9 +95,10 @@ impl Args {
             hosts: self.chosen_hosts()?,
             modes: self.mode.map_or_else(|| vec![Mode::Sim, Mode::Process], |mode| vec![mode]),
             seed: self.first_seed(),
-            seeds: self.seeds,
+            seeds: self.seeds(),
             faults: self.fault_profile,
             sampled: self.is_sampled(),
+            glance: self.is_glance(),
         })
     }
 
@@ -105,9 +110,29 @@ impl Args {
         self.seed.unwrap_or(1)
     }
 
+    /// Whether this is a first look: nothing is selected, and not everything is asked for.
+    fn is_glance(&self) -> bool {
+        let selects =
+            !self.suites.is_empty() || self.mode.is_some() || self.seeds.is_some() || self.shard.is_some();
+        !self.own.is_full() && !selects && self.is_sampled()
+    }
+
+    fn seeds(&self) -> u64 {
+        self.seeds.unwrap_or(if self.is_glance() { SEEDS_GLANCE } else { SEEDS_DEFAULT })
+    }
+
+    /// Which simulated cells are played a second time.
+    fn repeats(&self) -> Repeats {
+        match (self.once, self.is_glance()) {
+            (true, _) => Repeats::Never,
+            (false, true) => Repeats::Some,
+            (false, false) => Repeats::All,
+        }
+    }
+
     /// Whether one cell is looked at again, so that nothing else is to be played or kept.
     fn is_replay(&self) -> bool {
-        self.seed.is_some() && self.seeds == 1
+        self.seed.is_some() && self.seeds == Some(1)
     }
 
     /// Whether hosts that differ little from another play a part only.
@@ -161,7 +186,7 @@ pub(super) fn main(args: &Args) -> Outcome {
         process = plan::chosen(process, |number| mine.contains(&(sims + number)));
     }
     let server_binary = if process.is_empty() { None } else { server_binary(args.server_binary.as_deref())? };
-    let settings = Settings { first_seed: selection.seed, server_binary, twice: !args.once };
+    let settings = Settings { first_seed: selection.seed, server_binary, repeats: args.repeats() };
     let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let progress = Progress::new(sim.len() + process.len());
     let slowest = Slowest::default();
@@ -182,15 +207,15 @@ pub(super) fn main(args: &Args) -> Outcome {
     let results: Vec<CellFinished> = sim_results.into_iter().chain(process_results).collect();
     let events = events(args, &selection, &columns, results);
     let exit_code = output::finish(&args.out, events, &args.against, args.shown())?;
-    let plays = if args.once { 1 } else { 2 };
-    let played = sim.iter().filter(|cell| cell.unplayed.is_none()).map(|_| 1_u64).sum();
-    let simulated_hours = to_f64(simulated_ms * plays) / 3_600_000.0;
+    let played = sim.iter().filter(|cell| cell.unplayed.is_none()).count() as u64;
+    let again =
+        sim.iter().filter(|cell| cell.unplayed.is_none() && settings.repeats.has(cell)).count() as u64;
+    let simulated_hours = to_f64(simulated_ms) / 3_600_000.0;
     if !sim.is_empty() {
         out(&format!(
-            "sim: {played} cells in {sim_time:.1} s, {:.0} per second, each played {}; {simulated_hours:.1} simulated hours, \
-             {:.0} per second",
-            to_f64(played) / sim_time.max(0.001),
-            if plays == 2 { "twice with equal logs" } else { "once" },
+            "sim: {played} cells in {sim_time:.1} s, {:.0} per second, {again} of them played twice with equal logs; \
+             {simulated_hours:.1} simulated hours, {:.0} per second",
+            to_f64(played + again) / sim_time.max(0.001),
             simulated_hours / sim_time.max(0.001)
         ));
     }
@@ -200,6 +225,9 @@ pub(super) fn main(args: &Args) -> Outcome {
     if !process.is_empty() {
         let played = process.iter().filter(|cell| cell.unplayed.is_none()).count();
         out(&format!("process: {played} cells in {process_time:.1} s"));
+    }
+    if args.is_glance() {
+        out("a first look, with one seed; `run --full` plays all seeds, every cell twice, and every process");
     }
     say_who_is_represented(args)?;
     corpus.keep(&broken)?;
@@ -243,7 +271,8 @@ fn events(
     words.extend(args.suites.iter().cloned());
     words.extend(args.hosts.iter().map(|host| format!("--host {host}")));
     words.extend(args.all_hosts.then(|| "--all-hosts".to_owned()));
-    words.push(format!("--seed {} --seeds {}", args.first_seed(), args.seeds));
+    words.extend(args.own.is_full().then(|| "--full".to_owned()));
+    words.push(format!("--seed {} --seeds {}", args.first_seed(), args.seeds()));
     words.extend(args.fault_profile.map(|faults| format!("--fault-profile {}", faults.name)));
     words.extend(args.corpus.as_ref().map(|file| format!("--corpus {}", file.display())));
     // A version that its neighbour plays for has no column, and is known all the same.
@@ -259,7 +288,7 @@ fn events(
         },
         command: words.join(" "),
         seed: args.first_seed(),
-        seeds: args.seeds,
+        seeds: args.seeds(),
         hosts: plan::columns(columns),
         scenarios: plan::rows(&selection.scenarios, &selection.modes),
         server_facts: Vec::new(),

@@ -8,7 +8,7 @@ use reports::event::CellFinished;
 use super::Mutant;
 use crate::needs;
 use crate::plan::Cell;
-use crate::run::{Settings, run_cell};
+use crate::run::{Repeats, Settings, run_cell};
 use crate::scenario::{Loaded, Mode, load_builtin};
 
 /// Read once: mutants are many, and so are scenarios.
@@ -52,7 +52,7 @@ impl Mutant {
         anyhow::ensure!(lacks.is_none(), "{}: {} can't play {id}: {lacks:?}", self.id, self.host);
         let (mode, faults, mutant) = (Mode::Sim, None, Some(self));
         let cell = Cell { scenario, host, mode, seed: 1, faults, unplayed: None, mutant };
-        let settings = Settings { first_seed: 1, server_binary: None, twice: false };
+        let settings = Settings { first_seed: 1, server_binary: None, repeats: Repeats::Never };
         Ok(run_cell(&cell, &settings))
     }
 

@@ -27,8 +27,41 @@ pub struct Settings {
     pub first_seed: u64,
     /// The server's binary, for process mode.
     pub server_binary: Option<std::path::PathBuf>,
-    /// Whether each sim cell runs twice and both must be equal to the byte.
-    pub twice: bool,
+    /// Which sim cells run twice; both runs must be equal to the byte.
+    pub repeats: Repeats,
+}
+
+/// Which simulated cells run twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeats {
+    /// All, but for those of long scenarios.
+    All,
+    /// One in so many of them, the same in every run.
+    Some,
+    /// None.
+    Never,
+}
+
+/// The host whose conversations a first look keeps.
+const SHOWN_HOST: &str = "claude-code@2.1.330";
+
+/// The share of the cells that run twice in a first look.
+const REPEATED_ONE_IN: u64 = 16;
+
+impl Repeats {
+    /// Whether this cell runs twice.
+    pub fn has(self, cell: &Cell) -> bool {
+        let drawn = || {
+            let letters = cell.scenario.id().bytes().chain(cell.host.id.bytes());
+            letters.fold(cell.seed, |sum, letter| sum.wrapping_mul(31).wrapping_add(letter.into()))
+        };
+        !cell.scenario.scenario.long
+            && match self {
+                Self::All => true,
+                Self::Some => drawn().is_multiple_of(REPEATED_ONE_IN),
+                Self::Never => false,
+            }
+    }
 }
 
 /// Runs one cell.
@@ -36,13 +69,15 @@ pub fn run_cell(cell: &Cell, settings: &Settings) -> CellFinished {
     if let Some(why) = &cell.unplayed {
         return unplayed(cell, why);
     }
-    let keep = if cell.mode == Mode::Process || cell.seed == settings.first_seed {
+    // In a first look every host plays the first seed, and one conversation of each scenario is enough to read.
+    let is_shown = settings.repeats != Repeats::Some || cell.host.id == SHOWN_HOST;
+    let keep = if cell.mode == Mode::Process || (cell.seed == settings.first_seed && is_shown) {
         Keep::All
     } else {
         Keep::Failures
     };
     let mut finished = match cell.mode {
-        Mode::Sim => simulated(cell, settings.twice && !cell.scenario.scenario.long),
+        Mode::Sim => simulated(cell, settings.repeats.has(cell)),
         Mode::Process => {
             let Some(binary) = &settings.server_binary else {
                 let reason = "the server's binary is not built; run `cargo build --release -p entraclaw`";

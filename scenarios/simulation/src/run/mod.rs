@@ -41,6 +41,6 @@ mod work;
 mod world;
 
 pub(crate) use cell::NOT_REPEATABLE;
-pub use cell::{Keep, Settings, run_cell};
+pub use cell::{Keep, Repeats, Settings, run_cell};
 pub use pool::{News, run_all};
 pub(crate) use random::drawn;

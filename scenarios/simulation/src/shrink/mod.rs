@@ -13,7 +13,7 @@ use reports::event::{CellFinished, Status};
 
 use self::pieces::Pieces;
 use crate::plan::Cell;
-use crate::run::{Settings, run_cell};
+use crate::run::{Repeats, Settings, run_cell};
 use crate::scenario::{Loaded, Span, Step, parse};
 
 /// Plays that shrinking one seed takes at most.
@@ -92,7 +92,7 @@ pub fn id(cell: &Cell) -> String {
 }
 
 fn play(cell: &Cell) -> CellFinished {
-    run_cell(cell, &Settings { first_seed: cell.seed, server_binary: None, twice: false })
+    run_cell(cell, &Settings { first_seed: cell.seed, server_binary: None, repeats: Repeats::Never })
 }
 
 struct Hunt<'a> {

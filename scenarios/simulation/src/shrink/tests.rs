@@ -23,6 +23,7 @@ fn found(
         seeds: 40,
         faults,
         sampled: false,
+        glance: false,
     });
     let mut played = cells.into_iter().map(|cell| {
         let cell = Cell { mutant: Some(mutant), ..cell };

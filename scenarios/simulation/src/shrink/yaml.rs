@@ -204,6 +204,7 @@ mod tests {
                     seeds: 1,
                     faults: Some(faults),
                     sampled: false,
+                    glance: false,
                 });
                 let cell = cells.iter().find(|cell| cell.unplayed.is_none()).unwrap();
                 let all = scenario.scenario.steps.iter().filter_map(|step| drawn(cell, &step.value));
