@@ -26,8 +26,10 @@ use crate::request::Ended;
 
 pub use entraclaw_inbox::record::CONSUMER_KEY;
 
-/// The pause between two looks at the spool, if the disk does not report changes.
+/// The pause between two looks at the spool, if the disk does not report changes, or not those of what is left.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// The pause between two looks for the folder of the first job.
+const FOLDER_EVERY: Duration = Duration::from_secs(1);
 /// The pause between two looks at the running jobs.
 const SWEEP_EVERY: Duration = Duration::from_secs(3);
 /// The pause after a failure.
@@ -83,7 +85,8 @@ impl WorkSource {
         let mut sweep_at = Instant::now();
         loop {
             // The folder may be created later; it is watched from then on.
-            if news.is_none() && self.storage.list(WORK).is_ok_and(|names| !names.is_empty()) {
+            let is_there = news.is_some() || self.storage.list(WORK).is_ok_and(|names| !names.is_empty());
+            if news.is_none() && is_there {
                 news = self.storage.changes(SPOOL);
                 sweep_at = Instant::now();
             }
@@ -109,19 +112,26 @@ impl WorkSource {
             });
             match outcome {
                 Err(_) => sleep(PAUSE).await,
-                Ok((is_left, runs)) => self.rest(&mut news, is_left || runs, sweep_at).await,
+                Ok((is_left, runs)) => {
+                    let pause = match (is_there, &news) {
+                        (false, _) => FOLDER_EVERY,
+                        (true, Some(_)) if !is_left => SWEEP_EVERY,
+                        (true, _) => LOOK_EVERY,
+                    };
+                    self.rest(&mut news, is_left || runs, sweep_at, pause).await;
+                }
             }
         }
     }
 
-    /// Waits until the next look.
-    async fn rest(&self, news: &mut Option<Changes>, is_busy: bool, sweep_at: Instant) {
+    /// Waits until the next look, on a real disk at most for this pause.
+    async fn rest(&self, news: &mut Option<Changes>, is_busy: bool, sweep_at: Instant, pause: Duration) {
         // A simulated disk reports every change, so no poll is needed; a real one may miss a change.
         let mut every = self.storage.every_change();
         let until = match (&every, is_busy) {
             (Some(_), true) => Some(sweep_at),
             (Some(_), false) => None,
-            (None, _) => Some(Instant::now() + LOOK_EVERY),
+            (None, _) => Some(Instant::now() + pause),
         };
         let changed = async {
             match every.as_mut().or(news.as_mut()) {
