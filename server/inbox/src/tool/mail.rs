@@ -16,7 +16,7 @@ use entraclaw_mcp::{
 };
 
 use super::catalog::{reads, tool, writes};
-use super::mail_service::{MailError, MailService, MailTarget, OutgoingMail, SentMail};
+use super::mail_service::{EmailResult, MailError, MailService, MailTarget, OutgoingMail, SentMail};
 use super::send::{CONTENT_BYTES_MAX, content_type};
 use super::set::ToolSet;
 use super::texts;
@@ -33,36 +33,6 @@ pub(crate) const TO_MAX: usize = 10;
 const SUBJECT_CHARS_MAX: usize = 250;
 /// The longest id or address, in bytes.
 const ID_BYTES_MAX: usize = 1_024;
-
-/// The answer of `read_email`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct EmailResult {
-    /// The mail's id.
-    pub message_id: String,
-    /// The mail's subject.
-    pub subject: String,
-    /// The author.
-    pub from: String,
-    /// The addresses that the mail went to.
-    pub to: String,
-    /// The addresses that got a copy.
-    pub cc: String,
-    /// When the mail was received, RFC 3339.
-    pub ts: String,
-    /// Names of attached files.
-    pub attachments: String,
-    /// How the mail is encrypted; absent when it is not.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub encrypted: String,
-    /// The text, with everything it quotes. `&`, `<` and `>` are written as `&amp;`, `&lt;` and `&gt;`.
-    pub content_text_sanitized: String,
-    /// Where in the whole text this part begins, in bytes.
-    pub part_from: usize,
-    /// Absent at the end of the text; otherwise call again with this as `part_from`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rest_from: Option<usize>,
-}
 
 /// The answer of `send_email` for a mail that was sent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -4,8 +4,9 @@
 //! the interaction log before it sends. It must never send twice because an answer was lost.
 
 use futures_util::future::BoxFuture;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::mail::EmailResult;
 use super::outbox::ContentType;
 
 /// The recipients of a mail.
@@ -34,6 +35,36 @@ pub struct OutgoingMail {
     pub content: String,
     /// Whether the text is HTML or plain.
     pub content_type: ContentType,
+}
+
+/// The answer of `read_email`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EmailResult {
+    /// The mail's id.
+    pub message_id: String,
+    /// The mail's subject.
+    pub subject: String,
+    /// The author.
+    pub from: String,
+    /// The addresses that the mail went to.
+    pub to: String,
+    /// The addresses that got a copy.
+    pub cc: String,
+    /// When the mail was received, RFC 3339.
+    pub ts: String,
+    /// Names of attached files.
+    pub attachments: String,
+    /// How the mail is encrypted; absent when it is not.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub encrypted: String,
+    /// The text, with everything it quotes. `&`, `<` and `>` are written as `&amp;`, `&lt;` and `&gt;`.
+    pub content_text_sanitized: String,
+    /// Where in the whole text this part begins, in bytes.
+    pub part_from: usize,
+    /// Absent at the end of the text; otherwise call again with this as `part_from`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest_from: Option<usize>,
 }
 
 /// A mail that was sent.
@@ -79,7 +110,8 @@ pub enum MailError {
 
 /// A service that reads and sends mail for the model.
 pub trait MailService: Send + Sync {
-    /// Reads a delivered mail again, whole: its text from the beginning to the end, every text sanitised. The future runs beside the connection.
+    /// Reads a delivered mail again, whole: its text from the beginning to the end, every text sanitised. The
+    /// future runs beside the connection.
     fn read_email(&self, message_id: String) -> BoxFuture<'static, Result<EmailResult, MailError>>;
 
     /// Sends one mail. The future runs beside the connection and is dropped when the host disconnects.

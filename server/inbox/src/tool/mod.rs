@@ -14,8 +14,8 @@ mod set;
 mod texts;
 
 pub use catalog::{INBOUND_QUEUE_STATS, INBOX_PULL, WAIT_FOR_INBOUND_MESSAGE};
-pub use mail::{EmailResult, MailProvider, SendEmailResult};
-pub use mail_service::{MailError, MailService, MailTarget, OutgoingMail, SentMail};
+pub use mail::{MailProvider, SendEmailResult};
+pub use mail_service::{EmailResult, MailError, MailService, MailTarget, OutgoingMail, SentMail};
 pub use outbox::{ContentType, Outbox, OutgoingTeams, SendError, Sent};
 pub use results::{InboxResource, MessageView, PullResult, SendResult, StatsResult, WaitResult};
 pub use send::{CONTENT_BYTES_MAX, SEND_TEAMS_MESSAGE, SendProvider};
