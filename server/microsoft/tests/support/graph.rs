@@ -28,12 +28,13 @@ pub(crate) const GROUP: &str = "19:90fd4a683a1b411d82ca2d285c4b6eb4@thread.v2";
 const LATENCY_MS: u64 = 20;
 
 type Fault = Box<dyn FnMut(&str) -> Option<Reply> + Send>;
+type Change = Box<dyn FnMut(&str, Reply) -> Reply + Send>;
 
 /// What answers.
 struct State {
     fake: FakeGraph,
     fault: Option<Fault>,
-    lose_answer: Option<fn() -> Reply>,
+    change: Option<Change>,
 }
 
 /// The Graph; a cheap clone.
@@ -70,7 +71,7 @@ impl TestGraph {
             (ids, tenant_id("contoso").as_str()),
             ([ALICE, BOB, MALLORY, AGENT].map(str::to_owned), TENANT)
         );
-        let state = Arc::new(Mutex::new(State { fake, fault: None, lose_answer: None }));
+        let state = Arc::new(Mutex::new(State { fake, fault: None, change: None }));
         let (answering, started) = (state.clone(), Instant::now());
         let script = Script::new(move |seen| answering.lock().unwrap().answer(now(started), seen));
         Self { script, state, started }
@@ -135,7 +136,12 @@ impl TestGraph {
 
     /// Answers this after a message was posted, instead of the 201.
     pub(crate) fn lose_answers(&self, lost: fn() -> Reply) {
-        self.state.lock().unwrap().lose_answer = Some(lost);
+        self.change(move |line, reply| if line.starts_with("POST ") { lost() } else { reply });
+    }
+
+    /// Changes what the fake answers, after the request took effect.
+    pub(crate) fn change(&self, change: impl FnMut(&str, Reply) -> Reply + Send + 'static) {
+        self.state.lock().unwrap().change = Some(Box::new(change));
     }
 
     pub(crate) fn lines(&self) -> Vec<String> {
@@ -154,16 +160,14 @@ fn handle(chat: &str) -> &str {
 
 impl State {
     fn answer(&mut self, now: Timestamp, seen: &Seen) -> Reply {
-        if let Some(reply) = self.fault.as_mut().and_then(|fault| fault(&seen.line())) {
+        let line = seen.line();
+        if let Some(reply) = self.fault.as_mut().and_then(|fault| fault(&line)) {
             return reply;
         }
         let mut asked = Request::new(seen.request.method.as_str(), &seen.request.url);
         (asked.headers, asked.body) =
             (seen.request.headers.clone(), seen.request.body.clone().unwrap_or_default());
         let answer = self.fake.handle(now, &asked);
-        if let Some(lost) = self.lose_answer.filter(|_| asked.method == "POST") {
-            return lost();
-        }
         let (host, reason) = ("graph".to_owned(), "reset".to_owned());
         let outcome = match answer.fate {
             Fate::Delivered => {
@@ -172,6 +176,10 @@ impl State {
             Fate::DroppedBeforeApply => Err(TransportError::Connect { host, reason }),
             Fate::DroppedAfterApply => Err(TransportError::Broken { host, reason }),
         };
-        Reply { after: Duration::from_millis(answer.delay_ms), outcome }
+        let reply = Reply { after: Duration::from_millis(answer.delay_ms), outcome };
+        match &mut self.change {
+            Some(change) => change(&line, reply),
+            None => reply,
+        }
     }
 }
