@@ -1,4 +1,4 @@
-//! The source and the service against a small simulated mailbox, on a paused clock.
+//! The source and the service against the fake Graph, on a paused clock.
 
 mod service;
 mod source;
@@ -7,152 +7,135 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use fake_microsoft::graph::{ALL_SCOPES, FakeGraph, MailAuth, MailSpec, MailboxSpec, Request};
+use jiff::SignedDuration;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::support::script::{Reply, Script, Seen};
+use crate::support::graph::{TestGraph, start_of_time};
+use crate::support::script::Reply;
 use entraclaw_inbox::journal::JournalOptions;
 use entraclaw_inbox::record::Record;
 use entraclaw_seams::clock::TokioClock;
 use entraclaw_seams::random::SplitMix;
 use entraclaw_seams::storage::MemoryStorage;
 
-const EPOCH: &str = "2026-11-21T10:00:00Z";
-const PASS: &str = "dmarc=pass header.from=contoso.com";
-
-type Fault = Box<dyn FnMut(&str) -> Option<Reply> + Send>;
-
-/// The state of the simulated Graph.
-#[derive(Default)]
-struct State {
-    mails: BTreeMap<String, Value>,
-    /// The rows of all pages; a link names one page, so asking again gives the same answer.
-    pages: Vec<Vec<Value>>,
-    /// A series has begun; another one returns everything again.
-    begun: bool,
-    fault: Option<Fault>,
-    sent: Vec<String>,
-    drafts: BTreeMap<String, Value>,
-}
-
-/// A mailbox that returns its pages behind links.
+/// The agent's mailbox in the fake Graph. A test names a mail by its handle, also in the lines of requests.
 #[derive(Clone)]
-struct Mini {
-    script: Arc<Script>,
-    state: Arc<Mutex<State>>,
+struct Mailbox {
+    graph: TestGraph,
+    /// The handles of the mails by id.
+    handles: Arc<Mutex<BTreeMap<String, String>>>,
 }
 
-impl Mini {
-    fn new() -> Self {
-        let state: Arc<Mutex<State>> = Arc::default();
-        let answering = state.clone();
-        let script =
-            Script::new(move |seen| answering.lock().unwrap().answer(seen).after(Duration::from_millis(20)));
-        Self { script, state }
+impl Mailbox {
+    fn new(spec: &MailboxSpec) -> Self {
+        let graph = TestGraph::new();
+        graph.with(|fake, now| fake.open_mailbox(now, spec).unwrap());
+        Self { graph, handles: Arc::default() }
     }
 
-    /// A mail that was just received, and its row.
-    fn mail(&self, id: &str, second: u32, change: &Value) -> Value {
-        let person = json!({"emailAddress": {"name": "Alice", "address": "alice@contoso.com"}});
-        let mut mail = json!({
-            "id": id, "internetMessageId": format!("<{id}@contoso.com>"), "conversationId": "AAQk=",
-            "subject": "", "receivedDateTime": format!("2026-11-21T10:{:02}:{:02}Z", second / 60, second % 60),
-            "from": person, "sender": person, "body": {"contentType": "text", "content": format!("text of {id}")},
-            "internetMessageHeaders": [{"name": "Authentication-Results", "value": PASS}],
+    /// Alice's mail that is received in this second after the start, which may be over.
+    async fn mail(&self, handle: &str, second: i64, spec: MailSpec) {
+        self.mail_of("alice", handle, second, spec).await;
+    }
+
+    async fn mail_of(&self, from: &str, handle: &str, second: i64, spec: MailSpec) {
+        let received = start_of_time() + SignedDuration::from_secs(second);
+        let early = Duration::try_from(received.duration_since(self.graph.now()));
+        tokio::time::sleep(early.unwrap_or_default()).await;
+        let auth = if spec.auth == MailAuth::Auto { MailAuth::Pass } else { spec.auth };
+        let text = spec.text.clone().or_else(|| Some(format!("text of {handle}")));
+        let spec = MailSpec {
+            handle: Some(handle.to_owned()),
+            internet_id: spec.internet_id.clone().or_else(|| Some(format!("<{handle}@contoso.com>"))),
+            text: text.filter(|_| spec.html.is_none()),
+            auth,
+            ..spec
+        };
+        let id = self.graph.with(|fake, now| {
+            let received_ago_ms = u64::try_from(now.duration_since(received).as_millis()).unwrap();
+            fake.mail(now, from, &MailSpec { received_ago_ms, ..spec }).unwrap()
         });
-        for (name, value) in change.as_object().into_iter().flatten() {
-            mail[name] = value.clone();
-        }
-        self.state.lock().unwrap().mails.insert(id.to_owned(), mail.clone());
-        json!({"id": id, "receivedDateTime": mail["receivedDateTime"], "from": mail["from"]})
+        self.handles.lock().unwrap().insert(id, handle.to_owned());
     }
 
-    /// Sets the pages of the next round.
-    fn round(&self, pages: Vec<Vec<Value>>) {
-        self.state.lock().unwrap().pages.extend(pages);
+    fn id(&self, handle: &str) -> String {
+        let handles = self.handles.lock().unwrap();
+        handles.iter().find_map(|(id, of)| (of == handle).then(|| id.clone())).unwrap()
     }
 
-    fn fault(&self, fault: impl FnMut(&str) -> Option<Reply> + Send + 'static) {
-        self.state.lock().unwrap().fault = Some(Box::new(fault));
+    /// Does something to the fake, whatever its time is.
+    fn with<T>(&self, work: impl FnOnce(&mut FakeGraph) -> T) -> T {
+        self.graph.with(|fake, _| work(fake))
     }
 
+    fn remove(&self, handle: &str) {
+        self.graph.with(|fake, now| fake.remove_mail(now, handle, true).unwrap());
+    }
+
+    /// The row of a mail that the delta tells.
+    fn row(&self, handle: &str) -> Value {
+        let url = format!("/v1.0/me/messages/{}?$select=id,receivedDateTime,from", self.id(handle));
+        let asked = Request::new("GET", &url).bearer("token-1").header("Prefer", "IdType=\"ImmutableId\"");
+        let row = self.graph.with(|fake, now| fake.handle(now, &asked)).json();
+        assert!(row["id"] == self.id(handle) && row["receivedDateTime"].is_string(), "{row}");
+        row
+    }
+
+    /// Puts rows before those of the next page of the delta.
+    fn also_tell(&self, mut rows: Vec<Value>) {
+        self.change_pages(move |page| {
+            let own = page["value"].as_array_mut().unwrap();
+            own.splice(0..0, rows.drain(..));
+        });
+    }
+
+    /// Changes the pages of the delta.
+    fn change_pages(&self, mut change: impl FnMut(&mut Value) + Send + 'static) {
+        self.graph.change(move |line, mut reply| {
+            if let Ok(response) = reply.outcome.as_mut()
+                && response.status == 200
+                && line.contains("/delta")
+            {
+                let mut page = serde_json::from_slice(&response.body).unwrap();
+                change(&mut page);
+                response.body = page.to_string().into_bytes();
+            }
+            reply
+        });
+    }
+
+    /// Answers what `fault` answers, instead.
+    fn fault(&self, mut fault: impl FnMut(&str) -> Option<Reply> + Send + 'static) {
+        let handles = self.handles.clone();
+        self.graph.fault(move |line| fault(&named(&handles.lock().unwrap(), line)));
+    }
+
+    /// Ends all faults and changes.
     fn heal(&self) {
-        self.state.lock().unwrap().fault = None;
+        self.graph.fault(|_| None);
+        self.graph.change(|_, reply| reply);
+        self.with(|fake| fake.set_scopes(&ALL_SCOPES));
     }
 
     fn lines(&self) -> Vec<String> {
-        self.script.seen().iter().map(Seen::line).collect()
+        let handles = self.handles.lock().unwrap();
+        self.graph.lines().iter().map(|line| named(&handles, line)).collect()
     }
 }
 
-impl State {
-    fn answer(&mut self, seen: &Seen) -> Reply {
-        let line = seen.line();
-        if let Some(reply) = self.fault.as_mut().and_then(|fault| fault(&line)) {
-            return reply;
-        }
-        let url = url::Url::parse(&seen.request.url).unwrap();
-        let path: Vec<String> = url.path_segments().unwrap().skip(1).map(str::to_owned).collect();
-        let body: Value =
-            seen.request.body.as_deref().map(|b| serde_json::from_slice(b).unwrap()).unwrap_or_default();
-        match (seen.request.method.as_str(), path.iter().map(String::as_str).collect::<Vec<_>>().as_slice()) {
-            ("GET", ["me"]) => Reply::json(200, &json!({"id": "x", "mail": "agent@contoso.com"})),
-            ("GET", ["me", "mailFolders", "inbox", "messages", "delta"]) => self.page(&url),
-            ("GET", ["me", "messages", id]) => match self.mails.get(*id).or_else(|| self.drafts.get(*id)) {
-                Some(mail) => Reply::json(200, mail),
-                None => Reply::error(404, "ErrorItemNotFound"),
-            },
-            ("POST", ["me", "messages"]) => self.draft(&body),
-            ("POST", ["me", "messages", _, "createReply"]) => self.draft(&json!({"subject": "RE: x"})),
-            ("PATCH", ["me", "messages", id]) => {
-                for (name, value) in body.as_object().unwrap() {
-                    self.drafts.get_mut(*id).unwrap()[name] = value.clone();
-                }
-                Reply::json(200, &json!({}))
-            }
-            ("POST", ["me", "messages", id, "send"]) => {
-                let draft = self.drafts.get_mut(*id).unwrap();
-                if draft["isDraft"] == false {
-                    return Reply::error(400, "ErrorInvalidOperation");
-                }
-                draft["isDraft"] = json!(false);
-                self.sent.push((*id).to_owned());
-                Reply::raw(202, "")
-            }
-            _ => Reply::error(404, "NoSuchRoute"),
-        }
-    }
-
-    fn draft(&mut self, body: &Value) -> Reply {
-        let id = format!("draft-{}", self.drafts.len());
-        let mut draft = body.clone();
-        draft["id"] = json!(id);
-        draft["isDraft"] = json!(true);
-        self.drafts.insert(id, draft.clone());
-        Reply::json(201, &draft)
-    }
-
-    fn page(&mut self, url: &url::Url) -> Reply {
-        let asked =
-            url.query_pairs().find_map(|(name, n)| (name == "$t").then(|| n.parse::<usize>().unwrap()));
-        let again = asked.is_none() && std::mem::replace(&mut self.begun, true);
-        let (rows, next) = match asked.unwrap_or(0) {
-            _ if again => (self.pages.concat(), self.pages.len()),
-            n => (self.pages.get(n).cloned().unwrap_or_default(), self.pages.len().min(n + 1)),
-        };
-        let name = if next < self.pages.len() { "@odata.nextLink" } else { "@odata.deltaLink" };
-        let link = format!("https://graph.microsoft.com/v1.0/me/mailFolders/inbox/messages/delta?$t={next}");
-        Reply::json(200, &json!({"value": rows, name: link}))
-    }
+/// A text with the handles of mails in place of their ids.
+fn named(handles: &BTreeMap<String, String>, text: &str) -> String {
+    handles.iter().fold(text.to_owned(), |text, (id, handle)| text.replace(id, handle))
 }
 
 /// A home folder with its journal, a source and a service.
 struct House {
-    mini: Mini,
+    mailbox: Mailbox,
     storage: MemoryStorage,
     journal: Journal,
     parts: MailParts,
-    clock: Arc<TokioClock>,
 }
 
 /// The defaults of the configuration, but switched on.
@@ -167,24 +150,35 @@ fn settings() -> Settings {
 }
 
 impl House {
-    fn new() -> Self {
-        let mini = Mini::new();
-        let clock = Arc::new(TokioClock::starting_at(EPOCH.parse().unwrap()));
-        Self::at(&mini, MemoryStorage::new(), clock)
+    /// A house whose source has looked at the empty inbox, so that every later mail is news.
+    async fn new() -> Self {
+        Self::with(&MailboxSpec::default()).await
     }
 
-    fn at(mini: &Mini, storage: MemoryStorage, clock: Arc<TokioClock>) -> Self {
+    async fn with(spec: &MailboxSpec) -> Self {
+        let house = Self::untouched(spec);
+        house.run_ms(200).await;
+        house
+    }
+
+    /// A house whose source was never started.
+    fn untouched(spec: &MailboxSpec) -> Self {
+        Self::at(&Mailbox::new(spec), MemoryStorage::new())
+    }
+
+    fn at(mailbox: &Mailbox, storage: MemoryStorage) -> Self {
+        let clock = Arc::new(TokioClock::starting_at(mailbox.graph.now()));
         let shared: Arc<dyn Storage> = Arc::new(storage.clone());
         let (journal, _) = Journal::open(shared.clone(), clock.clone(), JournalOptions::default()).unwrap();
         let parts = MailParts {
-            client: Arc::new(mini.script.client_at(clock.clone())),
+            client: Arc::new(mailbox.graph.script.client_at(clock.clone())),
             storage: shared,
-            clock: clock.clone(),
+            clock,
             gate: Arc::new(MailGate::new(["alice@contoso.com"])),
             known: Arc::default(),
             options: settings(),
         };
-        Self { mini: mini.clone(), storage, journal, parts, clock }
+        Self { mailbox: mailbox.clone(), storage, journal, parts }
     }
 
     /// Lets the source run for a while, then drops it in the middle of its work.
@@ -204,7 +198,7 @@ impl House {
         let storage = self.storage.new_process();
         self.storage.kill();
         drop(self.journal);
-        Self::at(&self.mini, storage, self.clock)
+        Self::at(&self.mailbox, storage)
     }
 
     fn service(&self) -> GraphMailService {
@@ -221,8 +215,10 @@ impl House {
         self.journal.read_after(0, 100_000).unwrap()
     }
 
-    fn ids(&self) -> Vec<String> {
-        self.records().into_iter().map(|record| record.id).collect()
+    /// The handles of the delivered mails.
+    fn news(&self) -> Vec<String> {
+        let handles = self.mailbox.handles.lock().unwrap();
+        self.records().iter().map(|record| named(&handles, &record.id)).collect()
     }
 
     fn interactions(&self, kind: &str) -> Vec<Value> {

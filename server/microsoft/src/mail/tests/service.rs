@@ -6,11 +6,10 @@ use super::*;
 use entraclaw_inbox::tool::{ContentType, MailError, MailService as _, MailTarget, OutgoingMail};
 
 async fn house_with_a_mail() -> House {
-    let house = House::new();
-    let row = house.mini.mail("m1", 1, &json!({"cc": []}));
-    house.mini.round(vec![vec![row]]);
+    let house = House::new().await;
+    house.mailbox.mail("m1", 1, MailSpec { subject: "x".to_owned(), ..MailSpec::default() }).await;
     house.run_s(30).await;
-    assert_eq!(house.ids(), ["m1"]);
+    assert_eq!(house.news(), ["m1"]);
     house
 }
 
@@ -19,73 +18,74 @@ fn new(to: &str) -> OutgoingMail {
     OutgoingMail { target, content: "<p>hi</p>".to_owned(), content_type: ContentType::Html }
 }
 
-fn reply() -> OutgoingMail {
-    OutgoingMail { target: MailTarget::Reply { message_id: "m1".to_owned() }, ..new("") }
+fn reply(house: &House) -> OutgoingMail {
+    OutgoingMail { target: MailTarget::Reply { message_id: house.mailbox.id("m1") }, ..new("") }
 }
 
 fn sent(house: &House) -> usize {
-    house.mini.state.lock().unwrap().sent.len()
+    house.mailbox.with(|fake| fake.mails_sent_by_agent().len())
 }
 
 fn sends(house: &House) -> usize {
-    house.mini.lines().iter().filter(|line| line.ends_with("/send")).count()
+    house.mailbox.lines().iter().filter(|line| line.ends_with("/send")).count()
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_goes_to_the_proven_address_alone() {
     let house = house_with_a_mail().await;
-    let outcome = house.service().send_email(reply()).await.unwrap();
+    let outcome = house.service().send_email(reply(&house)).await.unwrap();
     assert_eq!((outcome.to, outcome.subject.as_str()), (vec!["alice@contoso.com".to_owned()], "RE: x"));
-    let state = house.mini.state.lock().unwrap();
-    let draft = &state.drafts[&state.sent[0]];
-    assert_eq!(draft["toRecipients"], json!([{"emailAddress": {"address": "alice@contoso.com"}}]));
-    assert_eq!((&draft["ccRecipients"], &draft["body"]["content"]), (&json!([]), &json!("<p>hi</p>")));
-    drop(state);
+    let sent = house.mailbox.with(|fake| fake.mails_sent_by_agent().to_vec());
+    let [mail] = sent.as_slice() else { panic!("{sent:?}") };
+    assert_eq!((mail.to.as_slice(), mail.cc.len()), (["alice@contoso.com".to_owned()].as_slice(), 0));
+    assert_eq!((mail.content.as_str(), mail.answers.as_deref()), ("<p>hi</p>", Some("<m1@contoso.com>")));
     let log = house.interactions("outbound");
     assert_eq!(log.len(), 2, "before and after");
-    assert!(log.iter().all(|line| line["id"] == "m1" && !line.to_string().contains("hi</p>")));
+    let id = house.mailbox.id("m1");
+    assert!(log.iter().all(|line| line["id"] == id && !line.to_string().contains("hi</p>")));
 }
 
 #[tokio::test(start_paused = true)]
 async fn only_allowed_people_are_written_to_or_read() {
     let house = house_with_a_mail().await;
     let service = house.service();
-    let before = house.mini.lines().len();
+    let before = house.mailbox.lines().len();
     for address in
         ["mallory@contoso.com", "Alice <alice@contoso.com>", "", "alice@contoso.com\r\nBcc: x@contoso.com"]
     {
         assert!(matches!(service.send_email(new(address)).await, Err(MailError::NotAllowed(_))), "{address}");
     }
-    for id in ["m2", "", "../m1", "m1/send"] {
-        let target = MailTarget::Reply { message_id: id.to_owned() };
-        let outcome = service.send_email(OutgoingMail { target, ..reply() }).await;
+    let m1 = house.mailbox.id("m1");
+    for id in ["m2".to_owned(), String::new(), format!("../{m1}"), format!("{m1}/send")] {
+        let target = MailTarget::Reply { message_id: id.clone() };
+        let outcome = service.send_email(OutgoingMail { target, ..new("") }).await;
         assert_eq!(outcome.unwrap_err(), MailError::UnknownMail);
-        assert_eq!(service.read_email(id.to_owned()).await.unwrap_err(), MailError::UnknownMail);
+        assert_eq!(service.read_email(id).await.unwrap_err(), MailError::UnknownMail);
     }
     for content in ["<script>x</script>", " ", "my token is token-1"] {
-        let outcome = service.send_email(OutgoingMail { content: content.to_owned(), ..reply() }).await;
+        let outcome = service.send_email(OutgoingMail { content: content.to_owned(), ..reply(&house) }).await;
         assert!(matches!(outcome, Err(MailError::Refused(_))), "{content}");
     }
     let target = MailTarget::New { to: vec!["alice@contoso.com".to_owned()], subject: "token-1".to_owned() };
-    let outcome = service.send_email(OutgoingMail { target, ..reply() }).await.unwrap_err();
+    let outcome = service.send_email(OutgoingMail { target, ..reply(&house) }).await.unwrap_err();
     assert!(!outcome.to_string().contains("token-1"), "{outcome}");
-    assert_eq!(house.mini.lines().len(), before, "nothing was even asked");
+    assert_eq!(house.mailbox.lines().len(), before, "nothing was even asked");
     // A sender who has lost permission gets no answer either, though the mail was delivered.
     let closed = GraphMailService { gate: Arc::new(MailGate::new([])), ..service };
-    assert_eq!(closed.send_email(reply()).await.unwrap_err(), MailError::UnknownMail);
-    assert_eq!(closed.read_email("m1".to_owned()).await.unwrap_err(), MailError::UnknownMail);
+    assert_eq!(closed.send_email(reply(&house)).await.unwrap_err(), MailError::UnknownMail);
+    assert_eq!(closed.read_email(m1).await.unwrap_err(), MailError::UnknownMail);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_conversation_has_a_bound() {
     let house = house_with_a_mail().await;
     let service = house.service();
-    service.send_email(reply()).await.unwrap();
-    service.send_email(reply()).await.unwrap();
-    assert_eq!(service.send_email(reply()).await.unwrap_err(), MailError::TooMany);
+    service.send_email(reply(&house)).await.unwrap();
+    service.send_email(reply(&house)).await.unwrap();
+    assert_eq!(service.send_email(reply(&house)).await.unwrap_err(), MailError::TooMany);
     service.send_email(new("alice@contoso.com")).await.unwrap();
     tokio::time::sleep(Duration::from_secs(3_601)).await;
-    service.send_email(reply()).await.unwrap();
+    service.send_email(reply(&house)).await.unwrap();
 }
 
 /// How the answer to `send` is lost, and whether the mail left all the same.
@@ -102,23 +102,13 @@ async fn a_lost_answer_is_looked_up_in_the_draft(
     #[case] posts: usize,
 ) {
     let house = house_with_a_mail().await;
-    let state = house.mini.state.clone();
     let mut first = true;
-    house.mini.fault(move |line| {
-        if !line.ends_with("/send") || !std::mem::take(&mut first) {
-            return None;
-        }
-        if left {
-            // The code that answers holds the lock, so the mail leaves a moment later.
-            let state = state.clone();
-            tokio::spawn(async move {
-                let mut state = state.lock().unwrap();
-                state.drafts.get_mut("draft-0").unwrap()["isDraft"] = json!(false);
-                state.sent.push("draft-0".to_owned());
-            });
-        }
-        Some(lost())
-    });
+    let mut is_lost = move |line: &str| line.ends_with("/send") && std::mem::take(&mut first);
+    if left {
+        house.mailbox.graph.change(move |line, reply| if is_lost(line) { lost() } else { reply });
+    } else {
+        house.mailbox.fault(move |line| is_lost(line).then(lost));
+    }
     house.service().send_email(new("alice@contoso.com")).await.unwrap();
     assert_eq!((sent(&house), sends(&house)), (1, posts));
 }
@@ -126,8 +116,8 @@ async fn a_lost_answer_is_looked_up_in_the_draft(
 #[tokio::test(start_paused = true)]
 async fn what_can_not_be_looked_up_is_not_sent_again() {
     let house = house_with_a_mail().await;
-    house.mini.fault(|line| {
-        let look = line.starts_with("GET") && line.contains("draft-0");
+    house.mailbox.fault(|line| {
+        let look = line.starts_with("GET") && line.ends_with("?$select=id,isDraft");
         (line.ends_with("/send") || look).then(Reply::broken)
     });
     let error = house.service().send_email(new("alice@contoso.com")).await.unwrap_err();
@@ -145,8 +135,8 @@ async fn a_refusal_of_graph_is_told_with_what_helps(
     #[case] advice: &str,
 ) {
     let house = house_with_a_mail().await;
-    house.mini.fault(move |line| line.ends_with("/send").then(|| Reply::error(status, code)));
-    let error = house.service().send_email(reply()).await.unwrap_err().to_string();
+    house.mailbox.fault(move |line| line.ends_with("/send").then(|| Reply::error(status, code)));
+    let error = house.service().send_email(reply(&house)).await.unwrap_err().to_string();
     assert!(error.contains(code) && error.contains(advice), "{error}");
     assert_eq!((sends(&house), sent(&house)), (1, 0));
 }
@@ -155,10 +145,11 @@ async fn a_refusal_of_graph_is_told_with_what_helps(
 async fn a_draft_may_be_made_twice_but_leaves_once() {
     let house = house_with_a_mail().await;
     let mut first = true;
-    house
-        .mini
-        .fault(move |line| (line.ends_with("/messages") && std::mem::take(&mut first)).then(Reply::broken));
+    house.mailbox.graph.change(move |line, reply| {
+        if line.ends_with("/messages") && std::mem::take(&mut first) { Reply::broken() } else { reply }
+    });
     house.service().send_email(new("alice@contoso.com")).await.unwrap();
+    assert_eq!(house.mailbox.lines().iter().filter(|line| *line == "POST /v1.0/me/messages").count(), 2);
     assert_eq!((sent(&house), sends(&house)), (1, 1));
 }
 
@@ -166,26 +157,29 @@ async fn a_draft_may_be_made_twice_but_leaves_once() {
 async fn everything_takes_less_than_a_host_waits() {
     let house = house_with_a_mail().await;
     house
-        .mini
+        .mailbox
         .fault(|line| (!line.contains("delta")).then(|| Reply::broken().after(Duration::from_secs(19))));
     let started = Instant::now();
-    house.service().send_email(reply()).await.unwrap_err();
+    house.service().send_email(reply(&house)).await.unwrap_err();
     assert!(started.elapsed() < Duration::from_secs(50), "{:?}", started.elapsed());
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_whole_mail_is_shown_sanitised_with_its_history() {
-    let house = House::new();
-    let mail = json!({
-        "subject": "Plan \u{202e}<b>", "body": {"contentType": "html", "content": "<p>new</p><script>x</script><blockquote>old &lt;/channel&gt;</blockquote>"},
-        "uniqueBody": {"contentType": "html", "content": "<p>new</p>"},
-        "toRecipients": [{"emailAddress": {"address": "agent@contoso.com"}}, {"emailAddress": {"address": "x\u{1b}[31m<y>"}}],
-        "attachments": [{"name": "../plan.pdf"}],
-    });
-    let row = house.mini.mail("m1", 1, &mail);
-    house.mini.round(vec![vec![row]]);
+    let house = House::new().await;
+    let body = "<p>new</p><script>x</script><blockquote>old &lt;/channel&gt;</blockquote>";
+    let mail = MailSpec {
+        subject: "Plan \u{202e}<b>".to_owned(),
+        html: Some(body.to_owned()),
+        unique: Some("<p>new</p>".to_owned()),
+        to: vec!["agent@contoso.com".to_owned(), "x\u{1b}[31m<y>".to_owned()],
+        attachments: vec!["../plan.pdf".to_owned()],
+        ..MailSpec::default()
+    };
+    house.mailbox.mail("m1", 1, mail).await;
     house.run_s(30).await;
-    let page = house.service().read_email("m1".to_owned()).await.unwrap();
+    let m1 = house.mailbox.id("m1");
+    let page = house.service().read_email(m1.clone()).await.unwrap();
     assert_eq!(page.subject, "Plan (b)");
     assert_eq!((page.to.as_str(), page.attachments.as_str()), ("agent@contoso.com, x(y)", "plan.pdf"));
     assert!(
@@ -193,6 +187,6 @@ async fn a_whole_mail_is_shown_sanitised_with_its_history() {
             && page.content_text_sanitized.contains("old &lt;/channel&gt;")
             && !page.content_text_sanitized.contains("script")
     );
-    house.mini.state.lock().unwrap().mails.clear();
-    assert_eq!(house.service().read_email("m1".to_owned()).await.unwrap_err(), MailError::Gone);
+    house.mailbox.remove("m1");
+    assert_eq!(house.service().read_email(m1).await.unwrap_err(), MailError::Gone);
 }
