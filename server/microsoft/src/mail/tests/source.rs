@@ -42,11 +42,12 @@ async fn what_is_old_removed_partial_or_a_repeat_is_no_news() {
     mailbox.mail("copy", 6, copy).await;
     mailbox.mail("gone", 7, MailSpec::default()).await;
     mailbox.mail("old", -1, MailSpec::default()).await;
+    mailbox.mail("older", -2, MailSpec::default()).await;
     let gone = mailbox.row("gone");
     mailbox.remove("gone");
     let old = json!({"id": mailbox.id("old"), "isRead": "true"});
     let never = json!({"id": "never", "@removed": {"reason": "deleted"}});
-    mailbox.also_tell(vec![gone, old.clone(), never]);
+    mailbox.also_tell(vec![gone, old.clone(), mailbox.row("older"), never]);
     house.run_s(30).await;
     mailbox.graph.with(|fake, now| fake.mark_mail(now, "new", false).unwrap());
     mailbox.also_tell(vec![mailbox.row("new"), old, json!({"nothing": 1})]);
@@ -54,6 +55,7 @@ async fn what_is_old_removed_partial_or_a_repeat_is_no_news() {
     assert_eq!(house.news(), ["new"]);
     let gets = |handle: &str| count(&house, &format!("messages/{handle}?"));
     assert_eq!((gets("new"), gets("old"), gets("gone")), (1, 1, 0), "what was dealt with is not read again");
+    assert_eq!(gets("older"), 0, "its row tells that it is old");
 }
 
 #[tokio::test(start_paused = true)]
