@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use crate::conformance::{Cause, Findings, Judged, Outcome, Placed, Weight, causes};
 use crate::print::shown;
 
-/// Most causes that are told.
-const CAUSES_MAX: usize = 6;
+/// Most causes that are told, four lines each.
+const CAUSES_MAX: usize = 4;
 /// Longest line of a cause, in characters; the reports have the rest.
 const LINE_CHARS_MAX: usize = 160;
 

@@ -43,7 +43,7 @@ pub fn causes(findings: &Findings, rows: &[Placed]) -> Vec<Cause> {
     let mut causes: BTreeMap<String, Cause> = BTreeMap::new();
     for judged in findings.protocol.iter().chain(&findings.hosts) {
         let Some(placed) = rows.iter().find(|placed| placed.row.id == judged.row) else { continue };
-        let Some((message, expected)) = fault(judged) else { continue };
+        let Some((message, expected)) = fault(judged, &placed.row.says) else { continue };
         let weight = match (&judged.outcome, placed.row.level) {
             (Outcome::Flaky(_), _) => Weight::Flaky,
             (_, Level::Must) => Weight::Must,
@@ -70,14 +70,14 @@ pub fn causes(findings: &Findings, rows: &[Placed]) -> Vec<Cause> {
     causes
 }
 
-/// The message without the conversation in which the fault was seen, so that equal faults have equal messages.
-fn fault(judged: &Judged) -> Option<(String, Option<String>)> {
+/// The message, or what the row says where there is no evidence, without the conversation in which the fault was seen, so that equal faults have equal messages.
+fn fault(judged: &Judged, says: &str) -> Option<(String, Option<String>)> {
     let (message, expected) = match &judged.outcome {
-        Outcome::Failed(evidence) => {
-            let first = evidence.first()?;
-            (&first.message, first.expected.clone())
-        }
-        Outcome::Flaky(reason) => (reason, None),
+        Outcome::Failed(evidence) => match evidence.first() {
+            Some(first) => (first.message.as_str(), first.expected.clone()),
+            None => (says, None),
+        },
+        Outcome::Flaky(reason) => (reason.as_str(), None),
         _ => return None,
     };
     let message = message.split(super::protocol::WHILE).next().unwrap_or(message);
@@ -114,7 +114,7 @@ mod tests {
             failed("lifecycle.ping", "2025-06-18", "the server does not answer"),
             failed("lifecycle.latest-version", "2025-11-25", "another fault"),
             Judged::bare("lifecycle.ping", "2026-07-28", Outcome::Flaky("1 of 3 times: late".to_owned())),
-            Judged::bare("lifecycle.operation", "2025-11-25", Outcome::Passed),
+            Judged::bare("lifecycle.operation", "2025-11-25", Outcome::Failed(Vec::new())),
         ];
         let about = super::super::About::default();
         let findings = Findings { about, versions: Vec::new(), protocol, hosts: Vec::new() };
@@ -126,6 +126,7 @@ mod tests {
             told,
             [
                 (Weight::Must, "the server does not answer", 2),
+                (Weight::Must, "After `initialized` the session works.", 1),
                 (Weight::Flaky, "1 of 3 times: late", 1),
                 (Weight::Should, "another fault", 1)
             ]
