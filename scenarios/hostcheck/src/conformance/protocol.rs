@@ -203,13 +203,12 @@ impl Told {
         })
     }
 
-    /// The checks that did not hold, or that could not be asked about.
+    /// The checks that did not hold, or whose question was never reached. What can't be asked of this server is neither.
     fn failing(&self) -> impl Iterator<Item = &'static str> {
-        self.probe
-            .checks
-            .iter()
-            .copied()
-            .filter(|check| matches!(self.outcome(check), Outcome::Failed(_) | Outcome::CouldNotRun(_)))
+        let failed = |check: &&str| {
+            self.outcomes.get(*check).is_none_or(|outcome| matches!(outcome, Outcome::Failed(_)))
+        };
+        self.probe.checks.iter().copied().filter(failed)
     }
 }
 

@@ -213,7 +213,7 @@ pub(super) fn main(args: &Args) -> Outcome {
     let simulated_hours = to_f64(simulated_ms) / 3_600_000.0;
     if !sim.is_empty() {
         out(&format!(
-            "sim: {played} cells in {sim_time:.1} s, {:.0} per second, {again} of them played twice with equal logs; \
+            "sim: {played} cells in {sim_time:.1} s, {:.0} plays per second, {again} of them played twice; \
              {simulated_hours:.1} simulated hours, {:.0} per second",
             to_f64(played + again) / sim_time.max(0.001),
             simulated_hours / sim_time.max(0.001)
