@@ -69,7 +69,7 @@ impl Discovered {
     }
 
     /// How long the slowest of its starts took.
-    pub(crate) fn started_within(&self) -> Duration {
+    pub(crate) fn slowest_start(&self) -> Duration {
         Duration::from_millis(self.opened_ms.unwrap_or_default())
     }
 

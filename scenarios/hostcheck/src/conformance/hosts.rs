@@ -2,6 +2,7 @@
 //! The host follows its profile alone; this module does not know how any host behaves.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::sync::Arc;
 
 use fake_hosts::{
@@ -228,13 +229,15 @@ impl Seen<'_> {
             return not_known("schemas.server_info");
         }
         if let Some(alone_ms) = self.found.opened_ms.filter(|_| !opened) {
-            let waits_ms = *self.profile.opening.start_timeout_ms;
-            let waits = format!("; this host waits {} s", waits_ms / 1_000);
-            why = format!(
-                "{why}; asked alone it answered after {}.{} s",
-                alone_ms / 1_000,
-                alone_ms % 1_000 / 100
-            ) + &waits;
+            let facts = &self.profile.opening;
+            let _ = write!(why, "; asked alone it answered after {}", seconds(alone_ms));
+            if *facts.probe && facts.probe_timeout_ms.mark != Mark::Unknown {
+                let _ =
+                    write!(why, "; this host gives its probe up after {}", seconds(*facts.probe_timeout_ms));
+            }
+            if facts.start_timeout_ms.mark != Mark::Unknown {
+                let _ = write!(why, "; it waits {} for the server to open", seconds(*facts.start_timeout_ms));
+            }
         }
         let message = format!("the host gives the server up: {why}");
         met.expect(opened, &message, "an open server", &last_server_line(met))
@@ -360,6 +363,11 @@ impl Seen<'_> {
         let message = "the server does not end by what this host does, short of SIGKILL";
         met.expect(ended, message, "an end before SIGKILL", &last_events(met))
     }
+}
+
+/// `2.9 s`.
+fn seconds(ms: u64) -> String {
+    format!("{}.{} s", ms / 1_000, ms % 1_000 / 100)
 }
 
 fn text<'a>(object: &'a Value, member: &str) -> &'a str {
