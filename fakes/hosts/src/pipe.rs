@@ -86,6 +86,11 @@ impl<I: AsyncWrite + Unpin> Outbox<I> {
         }
     }
 
+    /// Whether it takes more bytes: neither side has closed the input.
+    pub fn is_open(&self) -> bool {
+        self.input.is_some() && !self.close_when_written
+    }
+
     /// Whether everything is written.
     pub fn is_empty(&self) -> bool {
         self.queued.is_empty()

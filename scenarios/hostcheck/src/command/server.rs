@@ -69,8 +69,8 @@ pub struct Flags {
     /// Print one JSON object for each row and column.
     #[arg(long, requires = SUBJECT)]
     json: bool,
-    /// Everything, however long it takes. A server is asked in every version that it speaks, not only in the newest with a
-    /// session and the newest without one.
+    /// Everything, however long it takes. A server is asked in every version that it speaks, each question on a connection of
+    /// its own, also those that take long or that hardly a server fails. Rows that are named are asked so anyway.
     #[arg(long)]
     full: bool,
     /// Fail also for what a server should do, and for what held only some of the times.
@@ -254,8 +254,11 @@ fn plan(args: &Flags, words: &[String], hosts: &[String], seed: u64) -> anyhow::
         (None, None) => anyhow::bail!("name a server with --server or --url"),
     };
     let versions = versions(&args.protocol)?;
+    // A question that was named is asked, however long it takes.
+    let is_full = args.full || !words.is_empty();
     let wishes = Wishes {
         call_all_tools: args.call_all_tools,
+        quick: !is_full,
         seed,
         long_call: args.long_call.as_deref().map(long_call).transpose()?,
         secrets: extra.into_values().filter(|value| value.chars().count() >= SECRET_CHARS_MIN).collect(),
@@ -265,7 +268,7 @@ fn plan(args: &Flags, words: &[String], hosts: &[String], seed: u64) -> anyhow::
         name: args.name.clone(),
         wishes: Arc::new(wishes),
         rows: rows(words, args.level)?,
-        full: args.full,
+        full: is_full,
         demanded: !args.protocol.is_empty(),
         versions,
         hosts: pick_hosts(hosts)?,

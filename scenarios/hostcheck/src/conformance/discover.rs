@@ -90,47 +90,65 @@ impl Discovered {
     }
 }
 
-/// Finds out what the server is. `opening` is called for each handshake that begins, with its time limit.
-pub(crate) async fn discover(target: &Target, opening: &dyn Fn(Version, Duration)) -> Discovered {
+/// The answer to one handshake.
+struct Met {
+    session: Session,
+    record: Rc<RefCell<Record>>,
+    reply: Reply,
+    speaks: Result<Speaks, String>,
+    older: Option<Speaks>,
+    took_ms: u64,
+}
+
+/// Finds out what the server is, and gives the connections on which that was asked. `opening` is called for each handshake
+/// that begins, with its time limit.
+pub(crate) async fn discover(
+    target: &Target,
+    opening: &dyn Fn(Version, Duration),
+) -> (Discovered, BTreeMap<Version, Session>) {
     let mut found = Discovered::default();
-    let mut answered = false;
+    let mut open = BTreeMap::new();
     // The stderr of a server that did not answer its first handshake.
     let mut silent: Option<String> = None;
-    for version in VERSIONS {
-        let record = Rc::new(RefCell::new(Record::default()));
-        found.heard.insert(version, Rc::clone(&record));
-        let wire = match Wire::start(target.server(), record, true, !version.is_modern()) {
-            Ok(wire) => wire,
+    let [first, others @ ..] = VERSIONS;
+    opening(first, START_WITHIN);
+    let mut met = vec![(first, meet(target, first, START_WITHIN).await)];
+    if let (_, Err(error)) = &met[0] {
+        let reason = format!("the server could not be started: {error}");
+        found.versions = VERSIONS.map(|version| (version, Err(reason.clone()))).into();
+        found.unreachable = Some(reason);
+        return (found, open);
+    }
+    // Slow first starts, for example with a download, have had their time.
+    let is_silent =
+        |met: &(Version, std::io::Result<Met>)| met.1.as_ref().is_ok_and(|met| met.reply == Reply::Silent);
+    let within = if is_silent(&met[0]) { ANSWER_WITHIN } else { START_WITHIN };
+    let later = others.map(|version| async move {
+        opening(version, within);
+        (version, meet(target, version, within).await)
+    });
+    met.extend(futures_util::future::join_all(later).await);
+    let answered = met.iter().any(|(_, met)| met.as_ref().is_ok_and(|met| met.reply.is_answer()));
+    for (version, met) in met {
+        let mut met = match met {
+            Ok(met) => met,
             Err(error) => {
-                let reason = format!("the server could not be started: {error}");
-                found.versions = VERSIONS.map(|version| (version, Err(reason.clone()))).into();
-                found.unreachable = Some(reason);
-                return found;
+                found.versions.insert(version, Err(format!("the server could not be started: {error}")));
+                continue;
             }
         };
-        let mut session = Session::new(wire, version);
-        if silent.is_some() {
-            // Slow first starts, for example with a download, have had their time.
-            session.opens_within = ANSWER_WITHIN;
+        found.heard.insert(version, met.record);
+        if met.reply.is_answer() {
+            found.opened_ms = found.opened_ms.max(Some(met.took_ms));
         }
-        opening(version, session.opens_within);
-        let began = tokio::time::Instant::now();
-        let reply = session.open().await;
-        answered |= reply.is_answer();
-        if reply.is_answer() {
-            let took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-            found.opened_ms = found.opened_ms.max(Some(took_ms));
+        if met.reply == Reply::Silent {
+            silent.get_or_insert_with(|| last_words(target, &met.session.wire.stderr()));
         }
-        if reply == Reply::Silent {
-            silent.get_or_insert_with(|| last_words(target, &session.wire.stderr()));
-        }
-        if let Reply::Misaddressed(_) = &reply {
+        if let Reply::Misaddressed(_) = &met.reply {
             found.misaddressed.insert(version);
         }
-        let older = older(&mut session, &reply).await;
-        let speaks = judge(&mut session, reply).await;
-        let info = older.as_ref().or(speaks.as_ref().ok()).map(|speaks| speaks.opening.clone());
-        found.older = older.or(found.older.take());
+        let info = met.older.as_ref().or(met.speaks.as_ref().ok()).map(|speaks| speaks.opening.clone());
+        found.older = met.older.or(found.older.take());
         if let Some(opening) = info {
             let info = opening
                 .get("serverInfo")
@@ -141,20 +159,21 @@ pub(crate) async fn discover(target: &Target, opening: &dyn Fn(Version, Duration
             found.name = text("name").or(found.name.take());
             found.version = text("version").or(found.version.take());
         }
-        if !answered && session.wire.is_silent_for_good() && found.unreachable.is_none() {
+        if !answered && met.session.wire.is_silent_for_good() && found.unreachable.is_none() {
             // The exit code and the last lines may come a moment later.
-            session.wire.run_until(LAST_WORDS_WITHIN, |wire| wire.ended().is_some()).await;
-            session.wire.run_for(GRACE).await;
-            let code = session.wire.ended().and_then(|ended| ended.code);
+            met.session.wire.run_until(LAST_WORDS_WITHIN, |wire| wire.ended().is_some()).await;
+            met.session.wire.run_for(GRACE).await;
+            let code = met.session.wire.ended().and_then(|ended| ended.code);
             let code = code.map_or_else(String::new, |code| format!(" with code {code}"));
-            let words = last_words(target, &session.wire.stderr());
+            let words = last_words(target, &met.session.wire.stderr());
             found.unreachable = Some(format!("the server ended{code} before it answered{words}"));
         }
-        found.versions.insert(version, speaks);
+        if met.speaks.is_ok() {
+            open.insert(version, met.session);
+        }
+        found.versions.insert(version, met.speaks);
     }
-    if answered {
-        found.unreachable = None;
-    } else if found.unreachable.is_none() {
+    if !answered && found.unreachable.is_none() {
         let wrote = found.heard.values().any(|record| !record.borrow().seen.is_empty());
         let misaddressed = found.misaddressed.first().and_then(|version| found.versions.get(version));
         let what = if let Some(Err(reason)) = misaddressed {
@@ -172,7 +191,21 @@ pub(crate) async fn discover(target: &Target, opening: &dyn Fn(Version, Duration
         };
         found.unreachable = Some(format!("{what}{waited}{}", silent.unwrap_or_default()));
     }
-    found
+    (found, open)
+}
+
+/// Makes the handshake of a version with a server of its own, and asks for its tools.
+async fn meet(target: &Target, version: Version, within: Duration) -> std::io::Result<Met> {
+    let record = Rc::new(RefCell::new(Record::default()));
+    let wire = Wire::start(target.server(), Rc::clone(&record), true, !version.is_modern())?;
+    let mut session = Session::new(wire, version);
+    session.opens_within = within;
+    let began = tokio::time::Instant::now();
+    let reply = session.open().await;
+    let took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let older = older(&mut session, &reply).await;
+    let speaks = judge(&mut session, reply.clone()).await;
+    Ok(Met { session, record, reply, speaks, older, took_ms })
 }
 
 /// The end of what a server wrote to stderr, for a message; empty for a server without a process.

@@ -16,9 +16,10 @@ use super::arguments;
 use super::discover::Discovered;
 use super::lab::Wishes;
 use super::meeting::{Met, meet};
-use super::outcome::{Judged, Outcome, TRIES, over_tries};
+use super::outcome::{Judged, Outcome, over_tries};
+use super::plan::Plan;
 use super::row::{HOSTS, Placed};
-use super::target::Target;
+use super::turns::Turns;
 
 /// The condition under which a check can be answered.
 enum About {
@@ -68,14 +69,15 @@ const KILL_AFTER_MS_MIN: u64 = 500;
 /// The most errors of one kind that are shown.
 const SHOWN: usize = 3;
 
-/// Connects one host and judges what happened.
+/// Connects one host and judges what happened. What can depend on how busy the machine is and fails beside others is asked
+/// again while nothing else runs: such a failure counts only if it comes again.
 pub(crate) async fn judge(
     profile: &Arc<Profile>,
     server_name: &str,
-    target: &Target,
-    wishes: &Wishes,
+    plan: &Plan,
     found: &Discovered,
     rows: &[Placed],
+    turns: &Turns,
 ) -> Vec<Judged> {
     let rows = || rows.iter().filter(|placed| placed.row.r#in.contains_key(HOSTS));
     if let Some(reason) = &found.unreachable {
@@ -83,27 +85,34 @@ pub(crate) async fn judge(
         let unmet = Outcome::CouldNotRun(reason.clone());
         return rows().map(|placed| Judged::bare(&placed.row.id, &profile.id, unmet.clone())).collect();
     }
-    let picked = pick_tool(wishes, found);
-    let mut tries: Vec<Met> = Vec::new();
-    loop {
-        let met = meet(profile, server_name, target, wishes, picked.as_ref().ok()).await;
-        tries.push(met);
-        let tool = picked.as_ref().map(|_| ());
-        let late = |met: &Met| {
-            let seen = Seen { profile, server: server_name, found, met, tool };
-            OF_TIME.map(|check| matches!(seen.check(check), Outcome::Failed(_)))
+    let picked = pick_tool(&plan.wishes, found);
+    let tool = || picked.as_ref().map(|_| ());
+    let meet = || meet(profile, server_name, &plan.target, &plan.wishes, picked.as_ref().ok());
+    let is_late = |met: &Met| {
+        let seen = Seen { profile, server: server_name, found, met, tool: tool() };
+        OF_TIME.iter().any(|check| matches!(seen.check(check), Outcome::Failed(_)))
+    };
+    let first = {
+        let _turn = turns.beside().await;
+        meet().await
+    };
+    let mut tries = vec![first];
+    if is_late(&tries[0]) {
+        let again = {
+            let _turn = turns.alone().await;
+            meet().await
         };
-        let first = late(&tries[0]);
-        let differ = tries.iter().any(|met| late(met) != first);
-        if (!first.contains(&true) && !differ) || tries.len() >= if differ { TRIES.1 } else { TRIES.0 } {
-            break;
+        let differs = !is_late(&again);
+        tries = vec![again];
+        if differs {
+            let _turn = turns.alone().await;
+            tries.push(meet().await);
         }
     }
-    let tool = picked.as_ref().map(|_| ());
     rows()
         .map(|placed| {
             let of_try = |met: &Met| {
-                let seen = Seen { profile, server: server_name, found, met, tool };
+                let seen = Seen { profile, server: server_name, found, met, tool: tool() };
                 let outcomes = placed.row.checks.iter().map(|check| seen.check(check));
                 let none = || Outcome::CouldNotRun("the row has no check".to_owned());
                 outcomes.reduce(Outcome::and).unwrap_or_else(none)

@@ -11,6 +11,7 @@ use schemas::Version;
 use serde_json::Value;
 
 use super::discover::Discovered;
+use super::lent::{Lent, Shared};
 use super::outcome::Outcome;
 use super::session::{Reply, Session};
 use super::target::Target;
@@ -25,6 +26,8 @@ pub(crate) struct Trouble(pub(crate) String);
 pub struct Wishes {
     /// Call also tools that do not declare that they only read.
     pub call_all_tools: bool,
+    /// Wait no longer for a call than a quick run may last.
+    pub quick: bool,
     /// The seed of arguments.
     pub seed: u64,
     /// A tool call that lasts ten to fifty seconds: the tool and its arguments.
@@ -40,14 +43,18 @@ pub(crate) struct Lab {
     pub(crate) found: Rc<Discovered>,
     pub(crate) record: Rc<RefCell<Record>>,
     outcomes: BTreeMap<&'static str, Outcome>,
+    /// The connections that this question may use, until it has taken one.
+    shared: Option<Shared>,
 }
 
 impl Lab {
+    /// For a question that uses the connections of others, or has its own.
     pub(crate) fn new(
         target: &Target,
         version: Version,
         wishes: &Arc<Wishes>,
         found: &Rc<Discovered>,
+        shared: Option<&Shared>,
     ) -> Self {
         let record = Record { secrets: wishes.secrets.clone(), ..Record::default() };
         Self {
@@ -57,18 +64,19 @@ impl Lab {
             found: Rc::clone(found),
             record: Rc::new(RefCell::new(record)),
             outcomes: BTreeMap::new(),
+            shared: shared.cloned(),
         }
     }
 
     /// Starts a server without a message to it. Its lines are judged by the rules of the wire.
-    pub(crate) fn fresh(&self) -> Result<Session, Trouble> {
-        self.start(self.target.server(), true)
+    pub(crate) fn fresh(&self) -> Result<Lent, Trouble> {
+        self.start(self.target.server(), true).map(|session| Lent::new(session, None))
     }
 
     /// Like [`fresh`](Self::fresh), for a probe that itself breaks the rules: the server's lines are not
     /// judged.
-    pub(crate) fn rough(&self) -> Result<Session, Trouble> {
-        self.start(self.target.server(), false)
+    pub(crate) fn rough(&self) -> Result<Lent, Trouble> {
+        self.start(self.target.server(), false).map(|session| Lent::new(session, None))
     }
 
     fn start(&self, server: AnyServer, judged: bool) -> Result<Session, Trouble> {
@@ -77,17 +85,17 @@ impl Lab {
             .map_err(|error| Trouble(format!("the server could not be started: {error}")))
     }
 
-    /// Starts and opens a server.
-    pub(crate) async fn open(&self) -> Result<Session, Trouble> {
-        Self::opened(self.fresh()?).await
+    /// Opens a server: the connection that other questions used, if it still answers, or a new one.
+    pub(crate) async fn open(&mut self) -> Result<Lent, Trouble> {
+        self.lend(true).await
     }
 
-    /// Starts and opens a server that declares a capability. Where it does not, none of these checks applies.
+    /// Opens a server that declares a capability. Where it does not, none of these checks applies.
     pub(crate) async fn open_with(
         &mut self,
         capability: &str,
         checks: &[&'static str],
-    ) -> Result<Option<Session>, Trouble> {
+    ) -> Result<Option<Lent>, Trouble> {
         let session = self.open().await?;
         if session.declares(capability) {
             return Ok(Some(session));
@@ -96,14 +104,28 @@ impl Lab {
         Ok(None)
     }
 
-    /// Starts and opens a server for a probe that itself breaks the rules.
-    pub(crate) async fn open_rough(&self) -> Result<Session, Trouble> {
-        Self::opened(self.rough()?).await
+    /// Opens a server for a probe that itself breaks the rules.
+    pub(crate) async fn open_rough(&mut self) -> Result<Lent, Trouble> {
+        self.lend(false).await
     }
 
     /// Starts and opens a server whose stderr is not read.
-    pub(crate) async fn open_with_stderr_unread(&self) -> Result<Session, Trouble> {
-        Self::opened(self.start(self.target.server_with_stderr_unread(), false)?).await
+    pub(crate) async fn open_with_stderr_unread(&self) -> Result<Lent, Trouble> {
+        let session = Self::opened(self.start(self.target.server_with_stderr_unread(), false)?).await?;
+        Ok(Lent::new(session, None))
+    }
+
+    async fn lend(&mut self, judged: bool) -> Result<Lent, Trouble> {
+        // A question that needs a second connection gets one of its own.
+        let home = self.shared.take().map(|shared| if judged { shared.plain } else { shared.rough });
+        if let Some(mut session) = home.as_ref().and_then(|idle| idle.take()) {
+            session.wire.go_on(Rc::clone(&self.record));
+            if session.is_alive().await {
+                return Ok(Lent::new(session, home));
+            }
+        }
+        let session = Self::opened(self.start(self.target.server(), judged)?).await?;
+        Ok(Lent::new(session, home))
     }
 
     async fn opened(mut session: Session) -> Result<Session, Trouble> {

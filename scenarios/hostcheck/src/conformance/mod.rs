@@ -17,6 +17,7 @@ mod findings;
 mod hosts;
 mod http;
 mod lab;
+mod lent;
 mod mask;
 mod meeting;
 mod outcome;
@@ -28,12 +29,12 @@ mod session;
 mod spread;
 mod stream;
 mod target;
+mod turns;
 mod wire;
 
 use std::rc::Rc;
 use std::time::Duration;
 
-use futures_util::StreamExt as _;
 use schemas::Version;
 
 pub use causes::{Cause, Weight, causes};
@@ -48,6 +49,7 @@ pub use row::{Area, Level, Placed, Row};
 pub use rows::all as rows;
 pub use stream::{Asked, events, hosts as host_columns, versions as version_columns};
 pub use target::{Inside, Target};
+use turns::Turns;
 
 /// The progress of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +68,8 @@ pub enum News {
 /// Judges a server. Needs tokio's `LocalSet`; `progress` is called with each step.
 pub async fn judge(plan: &Plan, progress: &dyn Fn(News)) -> Findings {
     let opening = |version, limit| progress(News::Opening(version, limit));
-    let found = Rc::new(discover::discover(&plan.target, &opening).await);
+    let (found, open) = discover::discover(&plan.target, &opening).await;
+    let found = Rc::new(found);
     let versions =
         if plan.full || plan.demanded { plan.versions.clone() } else { found.newest_of(&plan.versions) };
     let rows: Vec<Placed> =
@@ -84,16 +87,15 @@ pub async fn judge(plan: &Plan, progress: &dyn Fn(News)) -> Findings {
         progress(News::Asked { done: ended.get(), total });
     };
     progress(News::Asked { done: 0, total });
-    let protocol = protocol::judge(plan, &versions, &rows, &found, &done).await;
     let name = plan.name.clone().unwrap_or_else(|| configured_name(found.name.as_deref()));
+    let turns = Turns::new(plan.at_once);
     let runs = meetings.iter().map(|profile| async {
-        let judged = hosts::judge(profile, &name, &plan.target, &plan.wishes, &found, &rows).await;
+        let judged = hosts::judge(profile, &name, plan, &found, &rows, &turns).await;
         done();
         judged
     });
-    // In the order of the columns, not in the order in which the hosts finish.
-    let met: Vec<Vec<Judged>> =
-        futures_util::stream::iter(runs).buffered(plan.at_once.max(1)).collect().await;
+    let protocol = protocol::judge(plan, &versions, &rows, &found, open, (&turns, &done));
+    let (protocol, met) = futures_util::future::join(protocol, futures_util::future::join_all(runs)).await;
     let about = About {
         name: found.name.clone(),
         version: found.version.clone(),

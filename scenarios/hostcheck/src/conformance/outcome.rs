@@ -88,9 +88,6 @@ impl Outcome {
     }
 }
 
-/// How often a failure is asked about before it is called one, and how often where the answers differ.
-pub(crate) const TRIES: (usize, usize) = (2, 3);
-
 /// The outcome of the same question asked several times: what depends on time can differ from one time to the next.
 pub(crate) fn over_tries(tries: Vec<Outcome>) -> Outcome {
     let failed = |outcome: &Outcome| matches!(outcome, Outcome::Failed(_) | Outcome::CouldNotRun(_));

@@ -21,8 +21,9 @@ pub struct Plan {
     pub rows: Vec<Placed>,
     /// The versions.
     pub versions: Vec<Version>,
-    /// Whether to ask in each version. Otherwise it is the newest with a session and the newest without one that the server
-    /// speaks: older versions ask nearly the same.
+    /// Whether to ask everything, each question on a connection of its own. Otherwise what takes long is left out, the
+    /// versions are the newest with a session and the newest without one that the server speaks, and questions share
+    /// connections.
     pub full: bool,
     /// Whether a version that the server does not speak is a gap.
     pub demanded: bool,

@@ -5,16 +5,18 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use futures_util::StreamExt as _;
 use schemas::Version;
 
 use super::check::{self, Needs, Probe};
 use super::discover::Discovered;
 use super::lab::Lab;
-use super::outcome::{Evidence, Judged, Outcome, TRIES, over_tries};
+use super::lent::Shared;
+use super::outcome::{Evidence, Judged, Outcome, over_tries};
 use super::plan::Plan;
-use super::row::Placed;
+use super::row::{Level, Placed};
+use super::session::Session;
 use super::target::Target;
+use super::turns::Turns;
 use super::wire::Record;
 
 /// Most pieces of evidence for one broken rule of the wire.
@@ -47,47 +49,67 @@ struct Told {
     record: Record,
 }
 
-/// Judges every row in every version. `done` is called after each probe.
+/// Judges every row in every version. `open` holds connections that are open already; `done` is called after each probe.
 pub(crate) async fn judge(
     plan: &Plan,
     versions: &[Version],
     rows: &[Placed],
     found: &Rc<Discovered>,
-    done: &dyn Fn(),
+    mut open: BTreeMap<Version, Session>,
+    (turns, done): (&Turns, &dyn Fn()),
+) -> Vec<Judged> {
+    let mut runs = Vec::new();
+    for version in versions {
+        let rows = rows_in(plan, versions, *version, rows);
+        let shared = Shared::with(open.remove(version).filter(|_| !plan.full));
+        runs.push(judge_in(plan, *version, rows, found, shared, (turns, done)));
+    }
+    drop(open);
+    futures_util::future::join_all(runs).await.into_iter().flatten().collect()
+}
+
+/// The rows that are asked in a version.
+fn rows_in<'a>(plan: &Plan, versions: &[Version], version: Version, rows: &'a [Placed]) -> Vec<&'a Placed> {
+    let is_first = versions.first() == Some(&version);
+    let quick = |placed: &&Placed| placed.row.checks.iter().all(|check| check::is_quick(check, is_first));
+    let of_version = rows.iter().filter(|placed| placed.row.r#in.contains_key(version.as_str()));
+    of_version.filter(|placed| plan.full || quick(placed)).collect()
+}
+
+async fn judge_in(
+    plan: &Plan,
+    version: Version,
+    rows: Vec<&Placed>,
+    found: &Rc<Discovered>,
+    shared: Shared,
+    (turns, done): (&Turns, &dyn Fn()),
 ) -> Vec<Judged> {
     let mut all = Vec::new();
     let gap = is_gap(plan, found);
-    for version in versions {
-        let rows: Vec<&Placed> =
-            rows.iter().filter(|placed| placed.row.r#in.contains_key(version.as_str())).collect();
-        let of_pipes = Needs::Pipes.missing(&plan.target);
-        let (without, rows): (Vec<&Placed>, Vec<&Placed>) =
-            rows.into_iter().partition(|placed| placed.row.of_pipes && of_pipes.is_some());
-        let reason = Outcome::NotApplicable(of_pipes.unwrap_or_default().to_owned());
-        all.extend(
-            without.iter().map(|placed| Judged::bare(&placed.row.id, version.as_str(), reason.clone())),
-        );
-        let silent = match (&found.unreachable, found.versions.get(version)) {
-            (Some(reason), _) => Some(Outcome::CouldNotRun(reason.clone())),
-            (None, Some(Err(reason))) if gap => Some(Outcome::CouldNotRun(reason.clone())),
-            (None, Some(Err(reason))) => Some(Outcome::NotApplicable(reason.clone())),
-            (None, Some(Ok(_))) => None,
-            (None, None) => Some(Outcome::CouldNotRun("this version was not asked for".to_owned())),
-        };
-        if let Some(outcome) = silent {
-            let judged = found.unreachable.is_some() || found.misaddressed.contains(version);
-            let heard = found.heard.get(version).filter(|_| judged);
-            // The rules of HTTP itself can be checked even if the server's messages can't be understood.
-            let (by_address, others): (Vec<&Placed>, Vec<&Placed>) =
-                rows.iter().partition(|placed| gap && of_address(&plan.target, placed));
-            all.extend(others.iter().map(|placed| unheard(placed, *version, &outcome, heard)));
-            let told = run(plan, *version, &by_address, found, done).await;
-            all.extend(by_address.iter().map(|placed| row(placed, *version, &plan.target, &told)));
-            continue;
-        }
-        let told = run(plan, *version, &rows, found, done).await;
-        all.extend(rows.iter().map(|placed| row(placed, *version, &plan.target, &told)));
+    let of_pipes = Needs::Pipes.missing(&plan.target);
+    let (without, rows): (Vec<&Placed>, Vec<&Placed>) =
+        rows.into_iter().partition(|placed| placed.row.of_pipes && of_pipes.is_some());
+    let reason = Outcome::NotApplicable(of_pipes.unwrap_or_default().to_owned());
+    all.extend(without.iter().map(|placed| Judged::bare(&placed.row.id, version.as_str(), reason.clone())));
+    let silent = match (&found.unreachable, found.versions.get(&version)) {
+        (Some(reason), _) => Some(Outcome::CouldNotRun(reason.clone())),
+        (None, Some(Err(reason))) if gap => Some(Outcome::CouldNotRun(reason.clone())),
+        (None, Some(Err(reason))) => Some(Outcome::NotApplicable(reason.clone())),
+        (None, Some(Ok(_))) => None,
+        (None, None) => Some(Outcome::CouldNotRun("this version was not asked for".to_owned())),
+    };
+    let (asked, others): (Vec<&Placed>, Vec<&Placed>) = match silent {
+        None => (rows, Vec::new()),
+        // The rules of HTTP itself can be checked even if the server's messages can't be understood.
+        Some(_) => rows.into_iter().partition(|placed| gap && of_address(&plan.target, placed)),
+    };
+    if let Some(outcome) = &silent {
+        let judged = found.unreachable.is_some() || found.misaddressed.contains(&version);
+        let heard = found.heard.get(&version).filter(|_| judged);
+        all.extend(others.iter().map(|placed| unheard(placed, version, outcome, heard)));
     }
+    let told = run(plan, version, &asked, found, shared, (turns, done)).await;
+    all.extend(asked.iter().map(|placed| row(placed, version, &plan.target, &told)));
     all
 }
 
@@ -123,10 +145,9 @@ pub(crate) fn count(plan: &Plan, versions: &[Version], rows: &[Placed], found: &
     let gap = is_gap(plan, found);
     let of_version = |version: &Version| {
         let spoken = found.unreachable.is_none() && found.speaks(*version).is_some();
-        let rows = rows.iter().filter(|placed| placed.row.r#in.contains_key(version.as_str()));
-        let rows: Vec<&Placed> =
-            rows.filter(|placed| spoken || (gap && of_address(&plan.target, placed))).collect();
-        needed(&plan.target, *version, &rows).len()
+        let mut rows = rows_in(plan, versions, *version, rows);
+        rows.retain(|placed| spoken || (gap && of_address(&plan.target, placed)));
+        needed(plan, *version, &rows).len()
     };
     versions.iter().map(of_version).sum()
 }
@@ -138,61 +159,115 @@ fn is_gap(plan: &Plan, found: &Discovered) -> bool {
 }
 
 /// The probes that answer a check of these rows.
-fn needed(target: &Target, version: Version, rows: &[&Placed]) -> Vec<&'static Probe> {
+fn needed(plan: &Plan, version: Version, rows: &[&Placed]) -> Vec<&'static Probe> {
     let wire = rows.iter().any(|placed| placed.row.checks.iter().any(|check| check.starts_with("wire.")));
-    let asked = |probe: &&Probe| {
+    let asked = |probe: &Probe| {
         let named =
             |check: &&&str| rows.iter().any(|placed| placed.row.checks.iter().any(|one| one == **check));
-        (wire && !probe.rough) || probe.checks.iter().any(|check| named(&check))
+        // A quick run judges the lines that it sees anyway.
+        (wire && plan.full && !probe.rough) || probe.checks.iter().any(|check| named(&check))
     };
     check::probes()
-        .filter(|probe| probe.era.has(version) && probe.needs.missing(target).is_none())
-        .filter(asked)
+        .filter(|probe| probe.era.has(version) && probe.needs.missing(&plan.target).is_none())
+        .filter(|probe| asked(probe))
         .collect()
 }
 
+/// Asks all probes of a version: those with a connection of their own beside each other, the others in turn.
 async fn run(
     plan: &Plan,
     version: Version,
     rows: &[&Placed],
     found: &Rc<Discovered>,
-    done: &dyn Fn(),
+    shared: Shared,
+    (turns, done): (&Turns, &dyn Fn()),
 ) -> Vec<Told> {
-    let probes = needed(&plan.target, version, rows).into_iter().enumerate();
-    let runs = probes.map(|(place, probe)| async move {
-        let told = ask(plan, version, probe, found).await;
+    let probes: Vec<(usize, &Probe)> = needed(plan, version, rows).into_iter().enumerate().collect();
+    let (mut in_turn, own): (Vec<_>, Vec<_>) =
+        probes.into_iter().partition(|(_, probe)| check::is_in_turn(probe) && !plan.full);
+    // The end of the connection is its last question.
+    in_turn.sort_by_key(|(_, probe)| probe.needs == Needs::Process);
+    let question = Question { plan, version, rows, found, turns };
+    let (question, shared) = (&question, &shared);
+    let beside = own.into_iter().map(|(place, probe)| async move {
+        let told = question.ask(probe, None).await;
         done();
         (place, told)
     });
-    let mut told: Vec<(usize, Told)> =
-        futures_util::stream::iter(runs).buffer_unordered(plan.at_once.max(1)).collect().await;
+    let after_each_other = async {
+        let again = Shared::default();
+        let mut told = Vec::new();
+        for (place, probe) in in_turn {
+            told.push((place, question.ask(probe, Some((shared, &again))).await));
+            done();
+        }
+        told
+    };
+    let (mut told, others) = tokio::join!(after_each_other, futures_util::future::join_all(beside));
+    told.extend(others);
     told.sort_by_key(|(place, _)| *place);
     told.into_iter().map(|(_, told)| told).collect()
 }
 
-/// Asks by a probe, and once more where something failed: an answer that comes late on a busy machine is no fault. Where
-/// the two differ, a third time tells how often.
-async fn ask(plan: &Plan, version: Version, probe: &'static Probe, found: &Rc<Discovered>) -> Told {
-    let mut tries: Vec<Told> = Vec::new();
-    loop {
-        let mut lab = Lab::new(&plan.target, version, &plan.wishes, found);
+/// What is the same for all probes in one version.
+struct Question<'a> {
+    plan: &'a Plan,
+    version: Version,
+    rows: &'a [&'a Placed],
+    found: &'a Rc<Discovered>,
+    turns: &'a Turns,
+}
+
+impl Question<'_> {
+    /// Asks by a probe. What fails is asked again on another connection, its own where a server must keep the rule: an answer
+    /// that comes late on a busy machine, or on a connection that other questions have used, is no fault. Where the two
+    /// differ, it is asked while nothing else runs. `shared` are the connections of questions in turn, and the ones on which
+    /// these are asked again.
+    async fn ask(&self, probe: &'static Probe, shared: Option<(&Shared, &Shared)>) -> Told {
+        let first = {
+            // Questions in turn use one server, which runs already.
+            let _turn = if shared.is_none() { self.turns.beside().await } else { None };
+            self.once(probe, shared.map(|(first, _)| first)).await
+        };
+        let settled =
+            shared.is_none() && !self.plan.full && probe.needs == Needs::Process && first.trouble.is_none();
+        if !first.is_failing() || settled {
+            return first;
+        }
+        let again = shared.map(|(_, again)| again).filter(|_| !probe.rough && !self.is_must(&first));
+        let second = {
+            let _turn = self.turns.beside().await;
+            self.once(probe, again).await
+        };
+        let same = first.failing() == second.failing();
+        if second.is_failing() && (same || shared.is_some()) {
+            return second;
+        }
+        let third = {
+            let _turn = self.turns.alone().await;
+            self.once(probe, None).await
+        };
+        if !second.is_failing() && !third.is_failing() {
+            return third;
+        }
+        let tries = if shared.is_some() { vec![second, third] } else { vec![first, second, third] };
+        Told::over(tries)
+    }
+
+    /// Whether something failed that a server must keep, or could not be asked.
+    fn is_must(&self, told: &Told) -> bool {
+        let failing = told.failing();
+        let fails = |placed: &Placed| placed.row.checks.iter().any(|check| failing.contains(check.as_str()));
+        told.trouble.is_some()
+            || self.rows.iter().any(|placed| placed.row.level == Level::Must && fails(placed))
+    }
+
+    async fn once(&self, probe: &'static Probe, shared: Option<&Shared>) -> Told {
+        let mut lab = Lab::new(&self.plan.target, self.version, &self.plan.wishes, self.found, shared);
         let trouble = (probe.run)(&mut lab).await.err().map(|trouble| trouble.0);
         let (outcomes, record) = lab.finish();
-        tries.push(Told { probe, outcomes, trouble, record });
-        let failing = |told: &Told| told.failing().map(str::to_owned).collect::<BTreeSet<_>>();
-        let first = failing(&tries[0]);
-        let differ = tries.iter().any(|told| failing(told) != first);
-        let enough = if differ { TRIES.1 } else { TRIES.0 };
-        if (first.is_empty() && !differ) || tries.len() >= enough {
-            break;
-        }
+        Told { probe, outcomes, trouble, record }
     }
-    let mut all: BTreeMap<&'static str, Vec<Outcome>> = BTreeMap::new();
-    for check in probe.checks {
-        all.insert(check, tries.iter().map(|told| told.outcome(check)).collect());
-    }
-    let outcomes = all.into_iter().map(|(check, tries)| (check, over_tries(tries))).collect();
-    Told { outcomes, ..tries.swap_remove(0) }
 }
 
 impl Told {
@@ -203,12 +278,27 @@ impl Told {
         })
     }
 
+    /// The same question asked several times.
+    fn over(mut tries: Vec<Self>) -> Self {
+        let probe = tries[0].probe;
+        let of_all = |check: &&'static str| {
+            (*check, over_tries(tries.iter().map(|told| told.outcome(check)).collect()))
+        };
+        let outcomes = probe.checks.iter().map(of_all).collect();
+        let bad = tries.iter().position(Self::is_failing).unwrap_or_default();
+        Self { outcomes, ..tries.swap_remove(bad) }
+    }
+
     /// The checks that did not hold, or whose question was never reached. What can't be asked of this server is neither.
-    fn failing(&self) -> impl Iterator<Item = &'static str> {
+    fn failing(&self) -> BTreeSet<&'static str> {
         let failed = |check: &&str| {
             self.outcomes.get(*check).is_none_or(|outcome| matches!(outcome, Outcome::Failed(_)))
         };
-        self.probe.checks.iter().copied().filter(failed)
+        self.probe.checks.iter().copied().filter(failed).collect()
+    }
+
+    fn is_failing(&self) -> bool {
+        !self.failing().is_empty()
     }
 }
 

@@ -242,6 +242,11 @@ impl Session {
         if self.version.is_modern() { "server/discover" } else { "ping" }
     }
 
+    /// Sends a request that every server answers, and gives its id.
+    pub(crate) fn start_sign_of_life(&mut self) -> Value {
+        self.start(self.sign_of_life(), json!({}))
+    }
+
     /// Whether the server still answers.
     pub(crate) async fn is_alive(&mut self) -> bool {
         let method = self.sign_of_life();

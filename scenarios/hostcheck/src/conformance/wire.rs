@@ -229,6 +229,19 @@ impl Wire {
         self.input.is_empty()
     }
 
+    /// Whether both pipes are open and no line is half written, so that another question can use the connection.
+    pub(crate) fn is_whole(&self) -> bool {
+        let open = self.ended.is_none() && self.output.is_some() && self.input.is_open() && self.reading;
+        open && !self.line_open
+    }
+
+    /// Goes on for another question: what was received belongs to the one before, and what comes is recorded here.
+    pub(crate) fn go_on(&mut self, record: Rc<RefCell<Record>>) {
+        self.received.clear();
+        self.record = record;
+        self.note("a connection on which other questions were asked before");
+    }
+
     pub(crate) fn stderr(&self) -> String {
         self.server.stderr()
     }

@@ -141,6 +141,35 @@ fn every_mutant_fails_the_row_that_must_catch_it() {
     assert!(survived.is_empty(), "{}", survived.join("\n"));
 }
 
+/// A quick run asks most questions in turn on one connection. That must neither hide a fault nor make one.
+#[test]
+fn a_quick_run_finds_the_same_faults_in_the_rows_that_it_asks() {
+    let quick = |fault, version| {
+        let plan = Plan { full: false, ..plan(fault, |_| true, &[version], false) };
+        in_paused_time(async { conformance::judge(&plan, &|_| {}).await })
+    };
+    let (mut survived, mut found) = (Vec::new(), 0);
+    for (fault, row, version) in MUTANTS {
+        let findings = quick(fault, version);
+        let of_row = |one: &&conformance::Judged| one.row == row && one.column == version.as_str();
+        match findings.protocol.iter().find(of_row).map(|one| &one.outcome) {
+            None => {}
+            Some(Outcome::Failed(_)) => found += 1,
+            Some(other) => survived.push(format!("{fault:?} survives {row} in {version}: {other:?}")),
+        }
+    }
+    assert!(survived.is_empty(), "{}", survived.join("\n"));
+    assert!(found >= 50, "only {found} faults are asked about");
+    for version in [OLD, NEW] {
+        let failed: Vec<_> = quick(Fault::None, version)
+            .protocol
+            .into_iter()
+            .filter(|one| matches!(one.outcome, Outcome::Failed(_) | Outcome::Flaky(_)))
+            .collect();
+        assert!(failed.is_empty(), "{failed:?}");
+    }
+}
+
 #[test]
 fn allowed_behaviour_fails_no_row() {
     let mut wrong = Vec::new();

@@ -32,7 +32,7 @@ async fn after(session: &mut Session, params: Option<Value>) -> (bool, Vec<Strin
     let about = params.as_ref().and_then(|params| params.get("requestId")).cloned();
     let from = session.wire.received.len();
     session.notify("notifications/cancelled", params);
-    let id = session.start(session.sign_of_life(), json!({}));
+    let id = session.start_sign_of_life();
     let alive = session.answer_to(&id, from, ANSWER_WITHIN).await.is_answer();
     let stray = session
         .later(from)
@@ -46,7 +46,7 @@ async fn after(session: &mut Session, params: Option<Value>) -> (bool, Vec<Strin
 
 async fn nothing_that_runs(lab: &mut Lab) -> Result<(), Trouble> {
     let mut session = lab.open_rough().await?;
-    let finished = session.start(session.sign_of_life(), json!({}));
+    let finished = session.start_sign_of_life();
     session.answer_to(&finished, 0, ANSWER_WITHIN).await;
     let tries = [
         (
@@ -92,7 +92,7 @@ async fn race(lab: &mut Lab) -> Result<(), Trouble> {
     let from = session.wire.received.len();
     let id = session.start(&method, params);
     session.cancel(&id, "changed my mind");
-    let next = session.start(session.sign_of_life(), json!({}));
+    let next = session.start_sign_of_life();
     session.answer_to(&next, from, ANSWER_WITHIN).await;
     session.wire.run_for(GRACE).await;
     let answers_to = |id: &Value| -> Vec<String> {

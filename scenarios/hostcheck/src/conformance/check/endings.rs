@@ -26,15 +26,15 @@ const UNREAD_REQUESTS: usize = 1_000;
 const ALL_WITHIN: Duration = Duration::from_secs(60);
 
 probes! {
-    "end: stdin is closed" ["end.eof", "end.shutdown"] Both Process |lab| eof(lab);
-    "end: stdin is closed after half a line" ["end.half-line"] Both Process |lab| half_line(lab);
-    "end: stdin is closed with a call open" ["end.open-call"] Both Process |lab| open_call(lab);
+    "end: stdin is closed" ["end.eof", "end.shutdown"] Both Process InTurn |lab| eof(lab);
+    "end: stdin is closed after half a line" ["end.half-line"] Both Process Rare |lab| half_line(lab);
+    "end: stdin is closed with a call open" ["end.open-call"] Both Process Rare |lab| open_call(lab);
     "end: SIGINT" ["end.sigint"] Both Process |lab| signalled(lab, Signal::Int, "end.sigint");
     "end: SIGTERM" ["end.sigterm"] Both Process |lab| signalled(lab, Signal::Term, "end.sigterm");
-    "end: SIGKILL, then anew" ["end.restart"] Both Process |lab| restart(lab);
-    "end: stdout is closed" ["end.stdout-closed"] Both Process |lab| stdout_closed(lab);
-    "a slow reader" ["output.slow-reader"] Both Pipes |lab| slow_reader(lab);
-    "unread stderr" ["output.stderr-unread"] Both Process |lab| stderr_unread(lab);
+    "end: SIGKILL, then anew" ["end.restart"] Both Process Rare |lab| restart(lab);
+    "end: stdout is closed" ["end.stdout-closed"] Both Process Rare |lab| stdout_closed(lab);
+    "a slow reader" ["output.slow-reader"] Both Pipes Rare |lab| slow_reader(lab);
+    "unread stderr" ["output.stderr-unread"] Both Process Rare |lab| stderr_unread(lab);
 }
 
 async fn exits(session: &mut Session) -> bool {
@@ -80,7 +80,7 @@ async fn open_call(lab: &mut Lab) -> Result<(), Trouble> {
     let any = tools::callable(lab, &tools).into_iter().next().map(|(name, _, arguments)| (name, arguments));
     match known.or(any) {
         Some((name, arguments)) => session.start("tools/call", json!({"name": name, "arguments": arguments})),
-        None => session.start(session.sign_of_life(), json!({})),
+        None => session.start_sign_of_life(),
     };
     session.wire.run_until(ANSWER_WITHIN, super::super::wire::Wire::is_written).await;
     session.wire.close_input();
@@ -119,7 +119,7 @@ async fn stdout_closed(lab: &mut Lab) -> Result<(), Trouble> {
     let mut session = lab.open_rough().await?;
     session.wire.close_output();
     for _ in 0..3 {
-        session.start(session.sign_of_life(), json!({}));
+        session.start_sign_of_life();
     }
     session.wire.run_for(Duration::from_millis(100)).await;
     session.wire.close_input();

@@ -48,7 +48,7 @@ async fn notifications(lab: &mut Lab) -> Result<(), Trouble> {
     let mut session = lab.open_rough().await?;
     let from = session.wire.received.len();
     session.notify("notifications/hostcheck/no-such-notification", Some(json!({"a": 1})));
-    let id = session.start(session.sign_of_life(), json!({}));
+    let id = session.start_sign_of_life();
     let alive = session.answer_to(&id, from, ANSWER_WITHIN).await;
     let message = "the server does not answer after an unknown notification";
     lab.expect(check, alive.is_answer(), message, "an answer", &alive.say());

@@ -21,17 +21,17 @@ const NESTED: usize = 20_000;
 const PIECE_EVERY: Duration = Duration::from_millis(5);
 
 probes! {
-    "input: in pieces" ["input.split", "input.joined"] Both Pipes ROUGH |lab| pieces(lab);
-    "input: white space" ["input.crlf", "input.blank-lines"] Both Pipes ROUGH |lab| white_space(lab);
+    "input: in pieces" ["input.split", "input.joined"] Both Pipes Rough |lab| pieces(lab);
+    "input: white space" ["input.crlf", "input.blank-lines"] Both Pipes Rough |lab| white_space(lab);
     "input: a byte order mark" ["input.byte-order-mark"]
-        Both Pipes ROUGH |lab| survives(lab, "input.byte-order-mark", byte_order_mark(), "a byte order mark");
+        Both Pipes Rough |lab| survives(lab, "input.byte-order-mark", byte_order_mark(), "a byte order mark");
     "input: no UTF-8" ["input.not-utf8"]
-        Both Pipes ROUGH |lab| survives(lab, "input.not-utf8", not_utf8(), "bytes that are no UTF-8");
+        Both Pipes Rough |lab| survives(lab, "input.not-utf8", not_utf8(), "bytes that are no UTF-8");
     "input: no JSON" ["input.not-json"]
-        Both Pipes ROUGH |lab| survives(lab, "input.not-json", b"{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \n".to_vec(), "a line that is no JSON");
+        Both Pipes Rough |lab| survives(lab, "input.not-json", b"{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \n".to_vec(), "a line that is no JSON");
     "input: deep nesting" ["input.nested"]
-        Both Pipes ROUGH |lab| survives(lab, "input.nested", nested(), "20,000 brackets inside each other");
-    "input: a line of 20 MB" ["input.long-line"] Both Pipes ROUGH |lab| long_line(lab);
+        Both Pipes Rough Rare |lab| survives(lab, "input.nested", nested(), "20,000 brackets inside each other");
+    "input: a line of 20 MB" ["input.long-line"] Both Pipes Rough Rare |lab| long_line(lab);
 }
 
 fn byte_order_mark() -> Vec<u8> {

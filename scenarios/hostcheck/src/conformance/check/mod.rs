@@ -18,22 +18,63 @@ mod web;
 pub(crate) use probe::{Needs, Probe};
 pub(crate) use tools::none_callable;
 
+/// How the questions of an area are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Manner {
+    /// Each on a connection of its own: they are about its beginning.
+    Own,
+    /// Each on a connection of its own, in one version only: they are about the process, whatever the version is.
+    OwnOnce,
+    /// One after the other on one connection.
+    Shared,
+    /// One after the other on one connection, in one version only: they are about bytes, whatever the version is.
+    SharedOnce,
+}
+
+impl Manner {
+    fn is_shared(self) -> bool {
+        matches!(self, Self::Shared | Self::SharedOnce)
+    }
+
+    fn is_once(self) -> bool {
+        matches!(self, Self::OwnOnce | Self::SharedOnce)
+    }
+}
+
+/// The areas. What takes longest begins first. A `static`, so that a probe has one address.
+static AREAS: [(&[Probe], Manner); 12] = [
+    (endings::PROBES, Manner::OwnOnce),
+    (lifecycle::PROBES, Manner::Own),
+    (openings::PROBES, Manner::Own),
+    (stateless::PROBES, Manner::Own),
+    (tools::PROBES, Manner::Shared),
+    (resources::PROBES, Manner::Shared),
+    (subscriptions::PROBES, Manner::Shared),
+    (cancellation::PROBES, Manner::Shared),
+    (progress::PROBES, Manner::Shared),
+    (errors::PROBES, Manner::Shared),
+    (input::PROBES, Manner::SharedOnce),
+    (web::PROBES, Manner::Own),
+];
+
+/// Every probe, with the manner of its area.
+fn placed() -> impl Iterator<Item = (&'static Probe, Manner)> {
+    AREAS.iter().flat_map(|(probes, manner)| probes.iter().map(|probe| (probe, *manner)))
+}
+
 pub(crate) fn probes() -> impl Iterator<Item = &'static Probe> {
-    let areas: [&'static [Probe]; 12] = [
-        lifecycle::PROBES,
-        openings::PROBES,
-        stateless::PROBES,
-        tools::PROBES,
-        resources::PROBES,
-        subscriptions::PROBES,
-        cancellation::PROBES,
-        progress::PROBES,
-        errors::PROBES,
-        input::PROBES,
-        endings::PROBES,
-        web::PROBES,
-    ];
-    areas.into_iter().flatten()
+    placed().map(|(probe, _)| probe)
+}
+
+/// Whether a check is asked in a quick run, in the first version that is judged or in another.
+pub(crate) fn is_quick(check: &str, is_first: bool) -> bool {
+    let probe = placed().find(|(probe, _)| probe.checks.contains(&check));
+    probe.is_none_or(|(probe, manner)| !probe.rare && (is_first || !manner.is_once()))
+}
+
+/// Whether a probe can follow other questions on their connection.
+pub(crate) fn is_in_turn(probe: &Probe) -> bool {
+    probe.in_turn || placed().any(|(other, manner)| manner.is_shared() && std::ptr::eq(other, probe))
 }
 
 /// What the probe of a check needs of a connection; `None` for a check without a probe.

@@ -11,19 +11,19 @@ use crate::conformance::session::{
 };
 
 probes! {
-    "opening: ping first" ["opening.ping-first"] Legacy Pipes |lab| ping_first(lab);
+    "opening: ping first" ["opening.ping-first"] Legacy Pipes Rare |lab| ping_first(lab);
     "opening: discover, then initialize" ["opening.discover-first"]
         Legacy Pipes |lab| discover_first(lab, true, "opening.discover-first");
     "opening: discover without _meta, then initialize" ["opening.discover-bare"]
-        Legacy Pipes |lab| discover_first(lab, false, "opening.discover-bare");
+        Legacy Pipes Rare |lab| discover_first(lab, false, "opening.discover-bare");
     "opening: discover given up, then initialize" ["opening.discover-given-up"]
         Legacy Pipes |lab| discover_given_up(lab);
-    "opening: discover before initialized" ["opening.discover-between"] Legacy Pipes |lab| discover_between(lab);
-    "opening: initialize twice" ["opening.initialize-twice"] Legacy Pipes |lab| initialize_twice(lab);
-    "opening: both eras on one connection" ["opening.both-eras"] Legacy Pipes |lab| both_eras(lab);
+    "opening: discover before initialized" ["opening.discover-between"] Legacy Pipes Rare |lab| discover_between(lab);
+    "opening: initialize twice" ["opening.initialize-twice"] Legacy Pipes Rare |lab| initialize_twice(lab);
+    "opening: both eras on one connection" ["opening.both-eras"] Legacy Pipes Rare |lab| both_eras(lab);
     "opening: a request without a probe" ["opening.no-probe"] Modern Nothing |lab| no_probe(lab);
-    "opening: discover" ["opening.discover"] Modern Nothing |lab| discover(lab);
-    "opening: initialize after a request" ["opening.initialize-late"] Modern Pipes |lab| initialize_late(lab);
+    "opening: discover" ["opening.discover"] Modern Nothing InTurn |lab| discover(lab);
+    "opening: initialize after a request" ["opening.initialize-late"] Modern Pipes Rare |lab| initialize_late(lab);
 }
 
 /// Why a server that answers the probe needs no fallback.

@@ -64,24 +64,60 @@ pub(crate) struct Probe {
     /// Whether the host itself breaks the rules, so that the server's lines prove nothing about the rules of
     /// the wire.
     pub(crate) rough: bool,
+    /// Whether it is asked with `--full` only: it takes long, or hardly a server fails it.
+    pub(crate) rare: bool,
+    /// Whether it can follow other questions on their connection, although its area is about beginnings.
+    pub(crate) in_turn: bool,
     pub(crate) run: Run,
 }
 
-impl Probe {
-    pub(super) const ROUGH: bool = true;
+/// How the host behaves in a probe, and when the probe is asked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trait {
+    /// The host itself breaks the rules.
+    Rough,
+    /// Asked with `--full` only.
+    Rare,
+    /// It can follow other questions.
+    InTurn,
 }
 
-/// The probes of an area. A row: the name, the checks, the versions, the connection that it needs, `ROUGH`
-/// where the host breaks the rules, and the conversation.
+impl Probe {
+    pub(super) const fn is(traits: &[Trait], wanted: Trait) -> bool {
+        let mut at = 0;
+        while at < traits.len() {
+            if traits[at] as u8 == wanted as u8 {
+                return true;
+            }
+            at += 1;
+        }
+        false
+    }
+}
+
+/// The probes of an area. A row: the name, the checks, the versions, the connection that it needs, `Rough`
+/// where the host breaks the rules, `Rare` where it is asked with `--full` only, `InTurn` where it can follow other
+/// questions in an area of beginnings, and the conversation.
 macro_rules! probes {
-    ($( $name:literal $checks:tt $era:ident $needs:ident $($rough:ident)? |$lab:ident| $run:expr; )*) => {
+    ($( $name:literal $checks:tt $era:ident $needs:ident $($trait:ident)* |$lab:ident| $run:expr; )*) => {
         pub(super) const PROBES: &[$crate::conformance::check::probe::Probe] = &[
             $( $crate::conformance::check::probe::Probe {
                 name: $name,
                 checks: &$checks,
                 era: $crate::conformance::check::probe::Era::$era,
                 needs: $crate::conformance::check::probe::Needs::$needs,
-                rough: false $(|| $crate::conformance::check::probe::Probe::$rough)?,
+                rough: $crate::conformance::check::probe::Probe::is(
+                    &[$( $crate::conformance::check::probe::Trait::$trait ),*],
+                    $crate::conformance::check::probe::Trait::Rough,
+                ),
+                rare: $crate::conformance::check::probe::Probe::is(
+                    &[$( $crate::conformance::check::probe::Trait::$trait ),*],
+                    $crate::conformance::check::probe::Trait::Rare,
+                ),
+                in_turn: $crate::conformance::check::probe::Probe::is(
+                    &[$( $crate::conformance::check::probe::Trait::$trait ),*],
+                    $crate::conformance::check::probe::Trait::InTurn,
+                ),
                 run: |$lab| Box::pin($run),
             }, )*
         ];

@@ -18,7 +18,7 @@ probes! {
         Both Nothing |lab| list(lab);
     "resources: an unknown one" ["resources.not-found", "resources.not-found-code"]
         Both Nothing |lab| not_found(lab);
-    "resources: another connection" ["resources.same-everywhere"] Modern Nothing |lab| same_everywhere(lab);
+    "resources: another connection" ["resources.same-everywhere"] Modern Nothing Rare |lab| same_everywhere(lab);
     "resources: subscribe" ["resources.subscribe"] Legacy Nothing |lab| subscribe(lab);
 }
 

@@ -12,17 +12,17 @@ use crate::conformance::session::{
 };
 
 probes! {
-    "discover" ["discover.complete", "discover.server-info", "results.typed"] Modern Nothing |lab| discover(lab);
+    "discover" ["discover.complete", "discover.server-info", "results.typed"] Modern Nothing InTurn |lab| discover(lab);
     "an unknown version" ["version.refused", "version.supported-named", "version.retry"]
         Modern Nothing |lab| unknown_version(lab);
     "incomplete _meta" ["meta.missing"] Modern Nothing |lab| incomplete(lab);
-    "no _meta" ["meta.no-memory"] Modern Nothing |lab| without_meta(lab);
+    "no _meta" ["meta.no-memory", "meta.answered"] Modern Nothing InTurn |lab| without_meta(lab);
     "no clientInfo" ["meta.no-client-info"] Modern Nothing |lab| no_client_info(lab);
 }
 
 async fn discover(lab: &mut Lab) -> Result<(), Trouble> {
-    let mut session = lab.fresh()?;
-    let reply = session.ask_within("server/discover", json!({}), START_WITHIN).await;
+    let mut session = lab.open().await?;
+    let reply = session.ask("server/discover", json!({})).await;
     let offered = reply.result().and_then(|result| result.get("supportedVersions")).and_then(Value::as_array);
     let names = offered.is_some_and(|versions| versions.iter().any(|one| one == lab.version.as_str()));
     let message = "`server/discover` does not offer the version that it is asked in";
@@ -83,10 +83,6 @@ async fn incomplete(lab: &mut Lab) -> Result<(), Trouble> {
         let refused = reply.code() == Some(-32602) || (may_be_older && reply.code().is_some());
         lab.expect("meta.missing", refused, &message, "error -32602", &reply.say());
     }
-    let method = first_request(lab);
-    let reply = lab.open_rough().await?.ask_bare(method, json!({}), ANSWER_WITHIN).await;
-    let message = format!("`{method}` without _meta is not answered");
-    lab.expect("meta.missing", reply.is_answer(), &message, "an error", &reply.say());
     Ok(())
 }
 
@@ -95,6 +91,8 @@ async fn without_meta(lab: &mut Lab) -> Result<(), Trouble> {
     let mut session = lab.open_rough().await?;
     let method = first_request(lab);
     let reply = session.ask_bare(method, json!({}), ANSWER_WITHIN).await;
+    let message = format!("`{method}` without _meta is not answered");
+    lab.expect("meta.answered", reply.is_answer(), &message, "an error", &reply.say());
     if reply.result().is_some() {
         // What is served to everybody is no memory of an earlier request.
         let alone = lab.rough()?.ask_bare(method, json!({}), START_WITHIN).await;

@@ -5,6 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::probe::probes;
 use crate::conformance::lab::{Lab, Trouble};
+use crate::conformance::lent::Lent;
 use crate::conformance::session::{ANSWER_WITHIN, GRACE, Session};
 
 const ACKNOWLEDGED: &str = "notifications/subscriptions/acknowledged";
@@ -50,7 +51,7 @@ fn is_tagged(message: &Value, id: &Value) -> bool {
 }
 
 /// An open session with the filter to listen by. Where the server offers nothing, none of these checks applies.
-async fn listening(lab: &mut Lab, checks: &[&'static str]) -> Result<Option<(Session, Value)>, Trouble> {
+async fn listening(lab: &mut Lab, checks: &[&'static str]) -> Result<Option<(Lent, Value)>, Trouble> {
     let mut session = lab.open().await?;
     if let Some(wanted) = filled(&mut session).await {
         return Ok(Some((session, wanted)));
@@ -114,7 +115,7 @@ async fn cancelled(lab: &mut Lab) -> Result<(), Trouble> {
     session.wire.run_for(GRACE).await;
     let from = session.wire.received.len();
     session.cancel(&id, "enough");
-    let next = session.start(session.sign_of_life(), json!({}));
+    let next = session.start_sign_of_life();
     let alive = session.answer_to(&next, from, ANSWER_WITHIN).await.is_answer();
     session.wire.run_for(GRACE).await;
     // The server may have written what came before the next answer before it read the cancellation. An answer

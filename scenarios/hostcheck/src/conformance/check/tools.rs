@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::probe::probes;
 use crate::conformance::arguments;
 use crate::conformance::lab::{Lab, Trouble};
+use crate::conformance::lent::Lent;
 use crate::conformance::outcome::Outcome;
 use crate::conformance::session::{Listed, Reply, Session};
 
@@ -17,6 +18,8 @@ use crate::conformance::session::{Listed, Reply, Session};
 const CALLED_MAX: usize = 24;
 /// Time limit of a call. A longer one is cancelled, and does not count as a failure.
 const CALL_WITHIN: Duration = Duration::from_secs(10);
+/// Time limit of a call in a quick run.
+const QUICK_CALL_WITHIN: Duration = Duration::from_secs(2);
 /// Longest name, in characters.
 const NAME_MAX: usize = 128;
 /// The most tools without validation that are named.
@@ -167,11 +170,12 @@ async fn calls(lab: &mut Lab) -> Result<(), Trouble> {
     }
     let (mut structured, mut embedded) = (false, false);
     let mut lasting = Vec::new();
+    let within = if lab.wishes.quick { QUICK_CALL_WITHIN } else { CALL_WITHIN };
     for (name, tool, arguments) in callable {
         let params = json!({"name": name, "arguments": arguments, "_meta": {"progressToken": format!("call of {name}")}});
         let from = session.wire.received.len();
         let id = session.start("tools/call", params);
-        let reply = session.answer_to(&id, from, CALL_WITHIN).await;
+        let reply = session.answer_to(&id, from, within).await;
         if reply == Reply::Silent {
             session.cancel(&id, "it lasts too long");
             if session.is_alive().await {
@@ -201,7 +205,10 @@ async fn calls(lab: &mut Lab) -> Result<(), Trouble> {
     }
     if !lasting.is_empty() {
         let names = lasting.join(", ");
-        lab.skip("tools.call", format!("these calls last longer than 10 s and were cancelled: {names}"));
+        lab.skip(
+            "tools.call",
+            format!("these calls last longer than {} s and were cancelled: {names}", within.as_secs()),
+        );
     }
     if !structured {
         let why = "no tool that was called declares an output schema and succeeded";
@@ -265,7 +272,7 @@ async fn mistakes(lab: &mut Lab) -> Result<(), Trouble> {
 }
 
 /// Calls every tool without an argument that it requires.
-async fn bad_arguments(lab: &mut Lab, mut session: Session, tools: &Listed) -> Result<(), Trouble> {
+async fn bad_arguments(lab: &mut Lab, mut session: Lent, tools: &Listed) -> Result<(), Trouble> {
     let check = "tools.bad-arguments";
     let broken: Vec<(String, Value)> = callable(lab, tools)
         .into_iter()
