@@ -204,6 +204,8 @@ async fn calls(lab: &mut Lab) -> Result<(), Trouble> {
         }
     }
     if !lasting.is_empty() {
+        // A server may finish such a call although it was cancelled, and no other question should wait for that.
+        session.wire.close_input();
         let names = lasting.join(", ");
         lab.skip(
             "tools.call",
