@@ -19,6 +19,7 @@ pub mod own;
 mod rules;
 mod verdict;
 mod version;
+mod whole;
 mod wire;
 
 pub use catalog::{Asked, Catalog, Definition, Sender, catalog};

@@ -9,6 +9,7 @@ use crate::own;
 use crate::rules;
 use crate::verdict::Findings;
 use crate::version::{Direction, Version};
+use crate::whole;
 
 /// The kind of a message, by its members alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,8 +79,17 @@ pub(crate) fn read(line: &[u8], found: &mut Findings) -> Option<Value> {
     if text.contains('\n') {
         found.breaks(&rules::ONE_LINE, ("", ""), "the message is spread over several lines");
     }
-    match serde_json::from_str(text) {
-        Ok(message) => Some(message),
+    match whole::read(text) {
+        Ok((message, repeated)) => {
+            if let Some(name) = repeated {
+                found.breaks(
+                    &rules::REPEATED_NAME,
+                    ("", ""),
+                    format!("an object has two members named {name:?}"),
+                );
+            }
+            Some(message)
+        }
         Err(error) => {
             // Only the place is reported: the text of the error may quote the line.
             found.breaks(&rules::NOT_JSON, ("", ""), format!("no JSON at column {}", error.column()));

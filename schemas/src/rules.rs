@@ -47,6 +47,9 @@ table! {
     NOT_JSON "not-json" Message
         "A line is one JSON text and nothing else."
         "2025-11-25 basic/transports, stdio";
+    REPEATED_NAME "repeated-name" Message
+        "An object names each of its members once."
+        "RFC 8259 §4";
     NOT_A_MESSAGE "not-a-message" Message
         "A message has a method, a result or an error."
         "2025-11-25 basic, Messages";

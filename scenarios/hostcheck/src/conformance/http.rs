@@ -21,7 +21,7 @@ const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Time limit of a connection attempt.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The code of an HTTP error that came without one: the usual code of implementations.
-const STATUS_CODE: i64 = -32000;
+pub(super) const STATUS_CODE: i64 = -32000;
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");

@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use fake_hosts::AnyServer;
 use schemas::Version;
@@ -13,9 +14,12 @@ use serde_json::Value;
 use super::discover::Discovered;
 use super::lent::{Lent, Shared};
 use super::outcome::Outcome;
-use super::session::{Reply, Session};
+use super::session::{ANSWER_WITHIN, Reply, Session};
 use super::target::Target;
 use super::wire::{Record, Wire};
+
+/// Time limit of a call in a quick run.
+const QUICK_CALL_WITHIN: Duration = Duration::from_secs(2);
 
 /// Why a probe ended early: the server could not be brought to the state that the probe needs.
 #[derive(Debug, Clone)]
@@ -66,6 +70,12 @@ impl Lab {
             outcomes: BTreeMap::new(),
             shared: shared.cloned(),
         }
+    }
+
+    /// Whether the server declared a capability when it was first asked what it is; `None` if that is not known.
+    pub(crate) fn declares(&self, capability: &str) -> Option<bool> {
+        let speaks = self.found.speaks(self.version)?;
+        Some(speaks.capabilities.get(capability).is_some_and(|value| !value.is_null()))
     }
 
     /// Starts a server without a message to it. Its lines are judged by the rules of the wire.
@@ -133,6 +143,11 @@ impl Lab {
             Reply::Result(_) => Ok(session),
             other => Err(Trouble(format!("the handshake failed: {}", other.say()))),
         }
+    }
+
+    /// Time limit of a call. A longer one is cancelled, and does not count as a failure.
+    pub(crate) fn call_within(&self) -> Duration {
+        if self.wishes.quick { QUICK_CALL_WITHIN } else { ANSWER_WITHIN }
     }
 
     pub(crate) fn pass(&mut self, check: &'static str) {

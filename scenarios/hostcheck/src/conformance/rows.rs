@@ -7,13 +7,14 @@ use super::check;
 use super::row::{Area, Placed};
 
 /// The files, in the order of the report.
-const FILES: [(&str, &str); 11] = [
+const FILES: [(&str, &str); 12] = [
     ("scenarios/protocol/stdio.yaml", include_str!("../../../protocol/stdio.yaml")),
     ("scenarios/protocol/messages.yaml", include_str!("../../../protocol/messages.yaml")),
     ("scenarios/protocol/lifecycle.yaml", include_str!("../../../protocol/lifecycle.yaml")),
     ("scenarios/protocol/openings.yaml", include_str!("../../../protocol/openings.yaml")),
     ("scenarios/protocol/tools.yaml", include_str!("../../../protocol/tools.yaml")),
     ("scenarios/protocol/resources.yaml", include_str!("../../../protocol/resources.yaml")),
+    ("scenarios/protocol/prompts.yaml", include_str!("../../../protocol/prompts.yaml")),
     ("scenarios/protocol/subscriptions.yaml", include_str!("../../../protocol/subscriptions.yaml")),
     ("scenarios/protocol/calls.yaml", include_str!("../../../protocol/calls.yaml")),
     ("scenarios/protocol/pipes.yaml", include_str!("../../../protocol/pipes.yaml")),

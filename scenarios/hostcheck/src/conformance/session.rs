@@ -200,6 +200,12 @@ impl Session {
         self.wire.send(&message);
     }
 
+    /// Lets no other question use the connection: a server may finish a call although it was cancelled, and no other
+    /// question should wait for that.
+    pub(crate) fn retire(&mut self) {
+        self.wire.close_input();
+    }
+
     /// Cancels a request.
     pub(crate) fn cancel(&mut self, id: &Value, reason: &str) {
         self.notify("notifications/cancelled", Some(json!({"requestId": id, "reason": reason})));

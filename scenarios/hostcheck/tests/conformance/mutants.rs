@@ -15,7 +15,7 @@ const OLD: Version = Version::V2025_11_25;
 const NEW: Version = Version::V2026_07_28;
 
 /// Fault → the row that must fail, in this version.
-const MUTANTS: [(Fault, &str, Version); 61] = [
+const MUTANTS: [(Fault, &str, Version); 79] = [
     (Fault::PrintsToStdout, "stdio.only-messages", OLD),
     (Fault::SpreadsMessages, "stdio.one-line", OLD),
     (Fault::MarksByteOrder, "stdio.only-messages", OLD),
@@ -77,6 +77,24 @@ const MUTANTS: [(Fault, &str, Version); 61] = [
     (Fault::ValidatesTheFirst, "tools.validates", OLD),
     (Fault::DeclaresCompletions, "lifecycle.capabilities", OLD),
     (Fault::IgnoresBareRequests, "lifecycle.incomplete-meta", NEW),
+    (Fault::HidesItsPrompts, "prompts.declared", OLD),
+    (Fault::DropsThePrompts, "prompts.list", OLD),
+    (Fault::PromptsByConnection, "prompts.same-everywhere", NEW),
+    (Fault::RepeatsAPrompt, "prompts.unique-names", OLD),
+    (Fault::RefusesItsPrompts, "prompts.get", OLD),
+    (Fault::KnowsEveryPrompt, "prompts.unknown", NEW),
+    (Fault::FillsInArguments, "prompts.missing-argument", OLD),
+    (Fault::RefusesCompletions, "prompts.completion", OLD),
+    (Fault::CompletesWithTooMany, "prompts.completion-size", OLD),
+    (Fault::CompletesAnything, "prompts.completion-unknown", OLD),
+    (Fault::HoldsPings, "lifecycle.ping-during-call", OLD),
+    (Fault::TiresOfCalls, "tools.soak", OLD),
+    (Fault::TiresOfCalls, "stdio.only-messages", NEW),
+    (Fault::DiesOfCalls, "tools.soak", NEW),
+    (Fault::RepeatsNames, "messages.repeated-names", OLD),
+    (Fault::RepeatsNames, "messages.repeated-names", NEW),
+    (Fault::ThrowsFromTools, "tools.own-errors", OLD),
+    (Fault::RefusesArguments, "tools.input-errors", NEW),
 ];
 
 /// Behaviour that is allowed → the row that must not fail because of it.
@@ -208,6 +226,7 @@ fn is_expected(reason: &str) -> bool {
         "the list has one page",
         "no such message",
         "no result embeds",
+        "no tool that was called went wrong",
         "declares tools, prompts",
         "wait",
     ]

@@ -14,6 +14,8 @@ use crate::message::{LASTS, META_SUBSCRIPTION, changed, error, result};
 
 const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 const MODERN: &str = "2026-07-28";
+/// The number of calls that a server with a fault of many calls bears.
+const CALLS_BORNE: u64 = 5;
 const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
@@ -35,6 +37,7 @@ impl Default for Tiny {
             modern: false,
             changed: false,
             lists: 0,
+            calls: 0,
             streams: Vec::new(),
             waiting: Vec::new(),
             late: None,
@@ -51,6 +54,7 @@ struct Tiny {
     /// A second `initialize` has started another session.
     changed: bool,
     lists: u64,
+    calls: u64,
     streams: Vec<Value>,
     /// Long calls: ids, the times of their ends, and their params.
     waiting: Vec<(Value, Instant, Value)>,
@@ -151,7 +155,14 @@ impl Tiny {
             } else {
                 out.extend(text.into_bytes());
             }
+            if self.has(Fault::RepeatsNames) && out.ends_with(b"}") {
+                out.pop();
+                out.extend(br#","jsonrpc":"2.0"}"#);
+            }
             out.push(b'\n');
+            if self.has(Fault::TiresOfCalls) && self.calls > CALLS_BORNE {
+                out.extend(b"that was a lot of calls\n");
+            }
             if self.has(Fault::AnswersTwice) && message.get("id").is_some() && message.get("method").is_none()
             {
                 out.extend(format!("{message}\n").into_bytes());
@@ -253,6 +264,7 @@ impl Tiny {
         match method {
             "initialize" => self.initialize(id, params),
             "ping" if self.has(Fault::IgnoresPings) => Vec::new(),
+            "ping" if self.has(Fault::HoldsPings) && !self.waiting.is_empty() => Vec::new(),
             "ping" if self.has(Fault::RefusesPings) => vec![error(id, -32601, "no pings")],
             "ping" => vec![result(id, json!({}))],
             _ if self.session.is_none() => vec![error(id, -32600, "initialize first")],
@@ -273,13 +285,7 @@ impl Tiny {
         let known = LEGACY.contains(&asked) || self.has(Fault::EchoesAnyVersion);
         let version = if known { asked } else { newest };
         self.session = Some(version.to_owned());
-        let mut capabilities = json!({"tools": {"listChanged": true}, "resources": {"subscribe": true}});
-        if self.has(Fault::HidesItsTools) {
-            capabilities = json!({"resources": {"subscribe": true}});
-        }
-        if self.has(Fault::DeclaresCompletions) {
-            capabilities["completions"] = json!({});
-        }
+        let capabilities = self.capabilities();
         let mut out = vec![result(
             id,
             json!({"protocolVersion": version, "capabilities": capabilities, "serverInfo": {"name": "tiny", "version": "1"}}),
@@ -288,6 +294,21 @@ impl Tiny {
             out.push(json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
         }
         out
+    }
+
+    fn capabilities(&self) -> Value {
+        let mut capabilities = json!({
+            "tools": {"listChanged": true}, "resources": {"subscribe": true}, "prompts": {}, "completions": {}
+        });
+        let hidden = match self.fault {
+            Fault::HidesItsTools if !self.modern => Some("tools"),
+            Fault::HidesItsPrompts => Some("prompts"),
+            _ => None,
+        };
+        if let Some(hidden) = hidden {
+            capabilities.as_object_mut().expect("an object").remove(hidden);
+        }
+        capabilities
     }
 
     fn on_modern(&mut self, id: &Value, method: &str, params: &Value) -> Vec<Value> {
@@ -308,7 +329,7 @@ impl Tiny {
         self.modern = true;
         let mut out = match method {
             "server/discover" => {
-                let capabilities = json!({"tools": {"listChanged": true}, "resources": {"subscribe": true}});
+                let capabilities = self.capabilities();
                 vec![result(
                     id,
                     json!({"supportedVersions": [MODERN], "capabilities": capabilities, "ttlMs": 0, "cacheScope": "private"}),
@@ -384,12 +405,65 @@ impl Tiny {
                     json!([{"uri": "tiny://text", "name": "text"}, {"uri": "tiny://blob", "name": "blob"}]);
                 vec![result(id, cached(json!({"resources": listed})))]
             }
-            "resources/templates/list" => vec![result(id, cached(json!({"resourceTemplates": []})))],
+            "resources/templates/list" => {
+                let listed = json!([{"uriTemplate": "tiny://{name}", "name": "any"}]);
+                vec![result(id, cached(json!({"resourceTemplates": listed})))]
+            }
+            "prompts/list" if self.has(Fault::DropsThePrompts) => vec![error(id, -32603, "dropped")],
+            "prompts/list" => vec![result(id, cached(json!({"prompts": self.prompts()})))],
+            "prompts/get" => self.prompt(id, params),
+            "completion/complete" if !self.has(Fault::DeclaresCompletions) => self.complete(id, params),
             "resources/read" => self.read(id, params, modern, cached),
             _ if self.has(Fault::KnowsEveryMethod) => vec![result(id, json!({}))],
             _ if self.has(Fault::UsesReservedCodes) => vec![error(id, -32050, "no such method")],
             _ => vec![error(id, -32601, "no such method")],
         }
+    }
+
+    fn prompts(&self) -> Vec<Value> {
+        let word = json!({"name": "word", "required": true});
+        let mut prompts = vec![
+            json!({"name": "greet"}),
+            json!({"name": "explain", "arguments": [word, {"name": "style"}]}),
+        ];
+        if self.has(Fault::RepeatsAPrompt) {
+            prompts.push(json!({"name": "greet"}));
+        }
+        if self.has(Fault::PromptsByConnection) && self.connection.is_multiple_of(2) {
+            prompts.pop();
+        }
+        prompts
+    }
+
+    fn prompt(&self, id: &Value, params: &Value) -> Vec<Value> {
+        let word = params.pointer("/arguments/word").and_then(Value::as_str);
+        let text = match (params["name"].as_str(), word) {
+            (Some("greet"), _) if !self.has(Fault::RefusesItsPrompts) => "Say hello.".to_owned(),
+            (Some("explain"), Some(word)) => format!("Explain {word}."),
+            (Some("explain"), None) if self.has(Fault::FillsInArguments) => "Explain nothing.".to_owned(),
+            (Some("explain"), None) => return vec![error(id, -32602, "word is missing")],
+            _ if self.has(Fault::KnowsEveryPrompt) => String::new(),
+            _ => return vec![error(id, -32602, "no such prompt")],
+        };
+        let said = json!([{"role": "user", "content": {"type": "text", "text": text}}]);
+        vec![result(id, json!({"messages": said}))]
+    }
+
+    fn complete(&self, id: &Value, params: &Value) -> Vec<Value> {
+        let of = &params["ref"];
+        let known = match of["type"].as_str() {
+            Some("ref/prompt") => of["name"] == "explain" || self.has(Fault::CompletesAnything),
+            _ => of["uri"] == "tiny://{name}",
+        };
+        if !known {
+            return vec![error(id, -32602, "nothing of that name")];
+        }
+        if self.has(Fault::RefusesCompletions) {
+            return vec![error(id, -32603, "not today")];
+        }
+        let count = if self.has(Fault::CompletesWithTooMany) { 101 } else { 2 };
+        let values: Vec<String> = (0..count).map(|place| format!("value {place}")).collect();
+        vec![result(id, json!({"completion": {"values": values}}))]
     }
 
     fn list(&mut self, id: &Value, params: &Value, cached: impl Fn(Value) -> Value) -> Vec<Value> {
@@ -446,6 +520,17 @@ impl Tiny {
             _ => return vec![error(id, -32602, "no such tool")],
         }
         let lax = self.has(Fault::ValidatesNothing) || self.has(Fault::ValidatesTheFirst) && name == "twice";
+        self.calls += 1;
+        if self.has(Fault::DiesOfCalls) && self.calls > CALLS_BORNE {
+            self.dead = true;
+            return Vec::new();
+        }
+        if self.has(Fault::ThrowsFromTools) && arguments["a"].is_i64() {
+            return vec![error(id, -32603, "the tool failed")];
+        }
+        if self.has(Fault::RefusesArguments) && !arguments["a"].is_i64() {
+            return vec![error(id, -32602, "a must be an integer")];
+        }
         let Some(a) = arguments["a"].as_i64().or(lax.then_some(0)) else {
             let blocks = json!([{"type": "text", "text": "a must be an integer"}]);
             return vec![result(id, json!({"content": blocks, "isError": true}))];

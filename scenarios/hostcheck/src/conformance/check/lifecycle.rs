@@ -15,7 +15,8 @@ probes! {
     "initialize with a version that has none" ["initialize.never-modern"] Legacy Nothing |lab| never_modern(lab);
     "ping" ["ping.answered", "ping.empty"] Legacy Nothing InTurn |lab| ping(lab);
     "declared capabilities"
-        ["capabilities.served", "capabilities.undeclared", "tools.declared", "resources.declared"]
+        ["capabilities.served", "capabilities.undeclared", "tools.declared", "resources.declared",
+         "prompts.declared"]
         Both Nothing InTurn |lab| capabilities(lab);
 }
 
@@ -123,7 +124,7 @@ async fn capabilities(lab: &mut Lab) -> Result<(), Trouble> {
         let check = match capability {
             "tools" => "tools.declared",
             "resources" => "resources.declared",
-            _ => continue,
+            _ => "prompts.declared",
         };
         let items = reply.result().and_then(|result| result.get(member)).and_then(Value::as_array);
         let message = format!("the server has {member} and does not declare `{capability}`");

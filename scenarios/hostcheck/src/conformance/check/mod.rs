@@ -6,9 +6,11 @@ mod endings;
 mod errors;
 mod input;
 mod lifecycle;
+mod load;
 mod openings;
 mod probe;
 mod progress;
+mod prompts;
 mod resources;
 mod stateless;
 mod subscriptions;
@@ -42,13 +44,15 @@ impl Manner {
 }
 
 /// The areas. What takes longest begins first. A `static`, so that a probe has one address.
-static AREAS: [(&[Probe], Manner); 12] = [
+static AREAS: [(&[Probe], Manner); 14] = [
     (endings::PROBES, Manner::OwnOnce),
     (lifecycle::PROBES, Manner::Own),
     (openings::PROBES, Manner::Own),
     (stateless::PROBES, Manner::Own),
     (tools::PROBES, Manner::Shared),
+    (load::PROBES, Manner::Shared),
     (resources::PROBES, Manner::Shared),
+    (prompts::PROBES, Manner::Shared),
     (subscriptions::PROBES, Manner::Shared),
     (cancellation::PROBES, Manner::Shared),
     (progress::PROBES, Manner::Shared),

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::probe::probes;
 use crate::conformance::arguments;
+use crate::conformance::http;
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::lent::Lent;
 use crate::conformance::outcome::Outcome;
@@ -16,12 +17,11 @@ use crate::conformance::session::{Listed, Reply, Session};
 
 /// The most tools that are called; the others are only counted.
 const CALLED_MAX: usize = 24;
-/// Time limit of a call. A longer one is cancelled, and does not count as a failure.
-const CALL_WITHIN: Duration = Duration::from_secs(10);
-/// Time limit of a call in a quick run.
-const QUICK_CALL_WITHIN: Duration = Duration::from_secs(2);
 /// Longest name, in characters.
 const NAME_MAX: usize = 128;
+/// Codes of protocol errors by which a call asks the host for something: input by an address (2025-11-25), and a
+/// capability or another version (2026-07-28).
+const ASKS_THE_HOST: [i64; 3] = [-32042, -32021, -32022];
 /// The most tools without validation that are named.
 const WRONG_MAX: usize = 3;
 
@@ -31,9 +31,10 @@ probes! {
          "tools.input-schemas", "tools.output-schemas", "tools.pages-end", "tools.pages-scope"]
         Both Nothing |lab| list(lab);
     "tools: another connection" ["tools.same-everywhere"] Modern Nothing |lab| same_everywhere(lab);
-    "tools: calls" ["tools.call", "tools.structured", "tools.structured-text", "tools.embedded"]
+    "tools: calls" ["tools.call", "tools.structured", "tools.structured-text", "tools.embedded", "tools.own-error"]
         Both Nothing |lab| calls(lab);
-    "tools: mistakes" ["tools.unknown", "tools.malformed-call", "tools.malformed-code", "tools.bad-arguments"]
+    "tools: mistakes" ["tools.unknown", "tools.malformed-call", "tools.malformed-code", "tools.bad-arguments",
+         "tools.input-error"]
         Both Nothing |lab| mistakes(lab);
 }
 
@@ -160,7 +161,8 @@ async fn names_of_tools(session: &mut Session) -> Vec<String> {
 }
 
 async fn calls(lab: &mut Lab) -> Result<(), Trouble> {
-    const ALL: [&str; 4] = ["tools.call", "tools.structured", "tools.structured-text", "tools.embedded"];
+    const ALL: [&str; 5] =
+        ["tools.call", "tools.structured", "tools.structured-text", "tools.embedded", "tools.own-error"];
     let Some(mut session) = lab.open_with("tools", &ALL).await? else { return Ok(()) };
     let tools = session.list("tools/list", "tools").await.unwrap_or_default();
     let callable = callable(lab, &tools);
@@ -168,9 +170,9 @@ async fn calls(lab: &mut Lab) -> Result<(), Trouble> {
         lab.tell_all(&ALL, &none_callable(&tools));
         return Ok(());
     }
-    let (mut structured, mut embedded) = (false, false);
+    let (mut structured, mut embedded, mut went_wrong) = (false, false, false);
     let mut lasting = Vec::new();
-    let within = if lab.wishes.quick { QUICK_CALL_WITHIN } else { CALL_WITHIN };
+    let within = lab.call_within();
     for (name, tool, arguments) in callable {
         let params = json!({"name": name, "arguments": arguments, "_meta": {"progressToken": format!("call of {name}")}});
         let from = session.wire.received.len();
@@ -188,6 +190,7 @@ async fn calls(lab: &mut Lab) -> Result<(), Trouble> {
         if reply == Reply::Gone {
             return Ok(());
         }
+        went_wrong |= judge_own_error(lab, &name, &reply);
         let Some(result) = reply.result() else { continue };
         let blocks = result.get("content").and_then(Value::as_array).cloned().unwrap_or_default();
         if blocks.iter().any(|block| block["type"] == "resource") {
@@ -204,8 +207,7 @@ async fn calls(lab: &mut Lab) -> Result<(), Trouble> {
         }
     }
     if !lasting.is_empty() {
-        // A server may finish such a call although it was cancelled, and no other question should wait for that.
-        session.wire.close_input();
+        session.retire();
         let names = lasting.join(", ");
         lab.skip(
             "tools.call",
@@ -220,7 +222,28 @@ async fn calls(lab: &mut Lab) -> Result<(), Trouble> {
     if !embedded {
         lab.skip("tools.embedded", "no result embeds a resource");
     }
+    if !went_wrong {
+        lab.skip("tools.own-error", "no tool that was called went wrong");
+    }
     Ok(())
+}
+
+/// Judges where a tool that went wrong says so; gives whether it went wrong. It was listed and its arguments fit, so the
+/// error is the tool's own, but for the codes by which a protocol error asks the host for something.
+fn judge_own_error(lab: &mut Lab, name: &str, reply: &Reply) -> bool {
+    if reply.result().is_some_and(|result| result["isError"] == true) {
+        lab.pass("tools.own-error");
+        return true;
+    }
+    let of_http = lab.target.has_address() && reply.code() == Some(http::STATUS_CODE);
+    let Some(code) = reply.code().filter(|code| !ASKS_THE_HOST.contains(code) && !of_http) else {
+        return false;
+    };
+    let message = format!(
+        "`{name}` with arguments that fit its schema ends in the protocol error {code}, which a model may not get to see"
+    );
+    lab.fail("tools.own-error", message, "a result with isError", &reply.say());
+    true
 }
 
 fn judge_structured(lab: &mut Lab, name: &str, schema: &Value, result: &Value, blocks: &[Value]) {
@@ -248,8 +271,13 @@ fn judge_structured(lab: &mut Lab, name: &str, schema: &Value, result: &Value, b
 }
 
 async fn mistakes(lab: &mut Lab) -> Result<(), Trouble> {
-    const ALL: [&str; 4] =
-        ["tools.unknown", "tools.malformed-call", "tools.malformed-code", "tools.bad-arguments"];
+    const ALL: [&str; 5] = [
+        "tools.unknown",
+        "tools.malformed-call",
+        "tools.malformed-code",
+        "tools.bad-arguments",
+        "tools.input-error",
+    ];
     let Some(mut session) = lab.open_with("tools", &ALL).await? else { return Ok(()) };
     let reply = session.ask("tools/call", json!({"name": "hostcheck.no-such-tool", "arguments": {}})).await;
     let message = "a call of an unknown tool is no protocol error";
@@ -281,14 +309,21 @@ async fn bad_arguments(lab: &mut Lab, mut session: Lent, tools: &Listed) -> Resu
         .filter_map(|(name, tool, good)| Some((name, arguments::break_one(tool.get("inputSchema")?, &good)?)))
         .collect();
     if broken.is_empty() {
-        lab.skip(check, "no tool that may be called has a required argument");
+        lab.skip_all(&[check, "tools.input-error"], "no tool that may be called has a required argument");
     }
+    let mut refused = 0;
     let mut wrong = 0;
     for (name, arguments) in broken {
         let params = json!({"name": name, "arguments": arguments});
-        let reply = session.ask_within("tools/call", params, CALL_WITHIN).await;
+        let reply = session.ask("tools/call", params).await;
         if reply.code().is_some() || reply.result().is_some_and(|result| result["isError"] == true) {
             lab.pass(check);
+            refused += 1;
+            let message = format!(
+                "`{name}` without a required argument ends in a protocol error, which a model may not get to see"
+            );
+            let inside = reply.result().is_some();
+            lab.expect("tools.input-error", inside, &message, "a result with isError", &reply.say());
             continue;
         }
         let what = match &reply {
@@ -305,6 +340,9 @@ async fn bad_arguments(lab: &mut Lab, mut session: Lent, tools: &Listed) -> Resu
         if reply == Reply::Gone {
             session = lab.open().await?;
         }
+    }
+    if refused == 0 && wrong > 0 {
+        lab.skip("tools.input-error", "no call without a required argument was refused");
     }
     Ok(())
 }

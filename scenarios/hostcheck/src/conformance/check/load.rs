@@ -1,0 +1,112 @@
+//! Many calls on one connection, and a ping beside a call. Only tools that say that they only read are called often.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::probe::probes;
+use super::tools;
+use crate::conformance::lab::{Lab, Trouble};
+use crate::conformance::lent::Lent;
+use crate::conformance::session::{ANSWER_WITHIN, GRACE, Reply};
+
+/// Calls of a tool that says that it stays on this machine.
+const CALLS_MAX: usize = 50;
+/// Calls of any other tool, which may ask a service that counts them.
+const FEW_CALLS_MAX: usize = 12;
+/// Time after which no further call is begun.
+const SOAK_WITHIN: Duration = Duration::from_secs(5);
+
+probes! {
+    "tools: many calls" ["tools.soak"] Both Nothing |lab| soak(lab);
+    "ping: while a call runs" ["ping.during-call"] Legacy Nothing |lab| ping_beside_a_call(lab);
+}
+
+/// Whether the tool says this of itself.
+fn says(tool: &Value, hint: &str, wanted: bool) -> bool {
+    tool.pointer(&format!("/annotations/{hint}")) == Some(&Value::Bool(wanted))
+}
+
+async fn soak(lab: &mut Lab) -> Result<(), Trouble> {
+    let check = "tools.soak";
+    let Some((mut session, mut callable)) = open(lab, check).await? else { return Ok(()) };
+    // A tool that stays on this machine can be called the most.
+    callable.sort_by_key(|(_, tool, _)| !says(tool, "openWorldHint", false));
+    let (name, tool, arguments) = callable.swap_remove(0);
+    let harmless = says(&tool, "readOnlyHint", true) && says(&tool, "openWorldHint", false);
+    let calls = if harmless { CALLS_MAX } else { FEW_CALLS_MAX };
+    let until = Instant::now() + SOAK_WITHIN;
+    let mut made = 0;
+    while made < calls && Instant::now() < until {
+        let params = json!({"name": name, "arguments": arguments});
+        let from = session.wire.received.len();
+        let id = session.start("tools/call", params);
+        let within = if made == 0 { lab.call_within() } else { ANSWER_WITHIN };
+        let reply = session.answer_to(&id, from, within).await;
+        made += 1;
+        if reply.is_answer() {
+            continue;
+        }
+        if made == 1 && reply == Reply::Silent {
+            session.cancel(&id, "it lasts too long");
+            session.retire();
+            lab.skip(check, format!("`{name}` is not answered within {} s", within.as_secs()));
+            return Ok(());
+        }
+        let message = format!("call {made} of `{name}` on one connection is not answered");
+        lab.fail(check, message, "an answer to every call", &reply.say());
+        return Ok(());
+    }
+    session.wire.run_for(GRACE).await;
+    let stray = session.wire.received.iter().find(|line| !is_message(line.message.as_ref()));
+    let observed = stray.map(|line| line.text.clone()).unwrap_or_default();
+    let message = format!("after several calls of `{name}` a line on standard output is no message");
+    lab.expect(check, stray.is_none(), &message, "messages only", &observed);
+    Ok(())
+}
+
+fn is_message(message: Option<&Value>) -> bool {
+    message.is_some_and(|message| message.is_array() || message.get("jsonrpc").is_some())
+}
+
+type Callable = Vec<(String, Value, Value)>;
+
+/// A connection, and the tools that may be called; where there are none, the outcome is told.
+async fn open(lab: &mut Lab, check: &'static str) -> Result<Option<(Lent, Callable)>, Trouble> {
+    if lab.declares("tools") == Some(false) {
+        lab.skip(check, "the server declares no tools");
+        return Ok(None);
+    }
+    let mut session = lab.open().await?;
+    let tools = session.list("tools/list", "tools").await.unwrap_or_default();
+    let callable = tools::callable(lab, &tools);
+    if callable.is_empty() {
+        lab.tell(check, tools::none_callable(&tools));
+        return Ok(None);
+    }
+    Ok(Some((session, callable)))
+}
+
+async fn ping_beside_a_call(lab: &mut Lab) -> Result<(), Trouble> {
+    let check = "ping.during-call";
+    let (mut session, name, arguments) = if let Some((name, arguments)) = lab.wishes.long_call.clone() {
+        (lab.open().await?, name, arguments)
+    } else {
+        let Some((session, mut callable)) = open(lab, check).await? else { return Ok(()) };
+        let (name, _, arguments) = callable.swap_remove(0);
+        (session, name, arguments)
+    };
+    let from = session.wire.received.len();
+    let call = session.start("tools/call", json!({"name": name, "arguments": arguments}));
+    let ping = session.start("ping", json!({}));
+    let reply = session.answer_to(&ping, from, ANSWER_WITHIN).await;
+    let message = format!("`ping` is not answered while a call of `{name}` runs");
+    lab.expect(check, reply.is_answer(), &message, "an answer to the ping", &reply.say());
+    let is_open = session.answer_to(&call, from, Duration::ZERO).await == Reply::Silent;
+    if is_open {
+        session.cancel(&call, "the question is answered");
+        session.retire();
+    }
+    Ok(())
+}
