@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::probe::probes;
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::lent::Lent;
-use crate::conformance::session::{Listed, Reply, Session};
+use crate::conformance::session::{Listed, Reply};
 
 /// The most prompts that are got.
 const GOT_MAX: usize = 6;

@@ -1,11 +1,9 @@
 //! Tools: listing, schemas, results of calls. Only tools that declare that they only read are called, unless
 //! the user allowed the others.
 
-use std::collections::BTreeSet;
-use std::time::Duration;
-
 use schemas::Foreign;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 use super::probe::probes;
 use crate::conformance::arguments;
