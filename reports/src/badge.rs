@@ -15,27 +15,36 @@ const LABEL: &str = "hostcheck";
 
 /// `badge.json`: <https://shields.io/badges/endpoint-badge>.
 pub fn badge_json(report: &Report) -> Result<String, serde_json::Error> {
-    let (colour, _) = colour(report.verdict);
-    let badge = json!({
-        "schemaVersion": 1,
-        "label": LABEL,
-        "message": message(report),
-        "color": colour,
-        "isError": report.verdict == Verdict::Failed,
-    });
-    Ok(serde_json::to_string(&badge)? + "\n")
+    endpoint(LABEL, &message(report), report.verdict)
 }
 
 /// `badge.svg`.
 pub fn badge_svg(report: &Report) -> String {
-    let message = message(report);
+    picture(LABEL, &message(report), report.verdict)
+}
+
+/// The JSON of a badge.
+pub(crate) fn endpoint(label: &str, message: &str, verdict: Verdict) -> Result<String, serde_json::Error> {
+    let (colour, _) = colour(verdict);
+    let badge = json!({
+        "schemaVersion": 1,
+        "label": label,
+        "message": message,
+        "color": colour,
+        "isError": verdict == Verdict::Failed,
+    });
+    Ok(serde_json::to_string(&badge)? + "\n")
+}
+
+/// The picture of a badge. Both texts must be this crate's own words and numbers, for nothing in them is escaped.
+pub(crate) fn picture(label: &str, message: &str, verdict: Verdict) -> String {
     let width = |text: &str| text.chars().count() * CHARACTER_PX + PADDING_PX;
-    let (left, right) = (width(LABEL), width(&message));
-    let (_, colour) = colour(report.verdict);
+    let (left, right) = (width(label), width(message));
+    let (_, colour) = colour(verdict);
     let (all, left_middle, right_middle) = (left + right, left / 2, left + right / 2);
     let (left_text, right_text) = (left - PADDING_PX, right - PADDING_PX);
     format!(
-        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{all}" height="20" role="img" aria-label="{LABEL}: {message}"><title>{LABEL}: {message}</title><clipPath id="r"><rect width="{all}" height="20" rx="3"/></clipPath><g clip-path="url(#r)"><rect width="{left}" height="20" fill="#444"/><rect x="{left}" width="{right}" height="20" fill="{colour}"/></g><g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11"><text x="{left_middle}" y="14" textLength="{left_text}">{LABEL}</text><text x="{right_middle}" y="14" textLength="{right_text}">{message}</text></g></svg>
+        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{all}" height="20" role="img" aria-label="{label}: {message}"><title>{label}: {message}</title><clipPath id="r"><rect width="{all}" height="20" rx="3"/></clipPath><g clip-path="url(#r)"><rect width="{left}" height="20" fill="#444"/><rect x="{left}" width="{right}" height="20" fill="{colour}"/></g><g fill="#fff" text-anchor="middle" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11"><text x="{left_middle}" y="14" textLength="{left_text}">{label}</text><text x="{right_middle}" y="14" textLength="{right_text}">{message}</text></g></svg>
 "##
     )
 }

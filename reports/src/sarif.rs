@@ -18,6 +18,19 @@ const TEXT_BYTES_MAX: usize = 4_000;
 /// Most bytes of a rule's name.
 const NAME_BYTES_MAX: usize = 400;
 
+/// A rule, with the place of the requirement where a reader can go there.
+fn described(rule: &str, report: &Report) -> Value {
+    let mut described = json!({"id": short_line(rule, NAME_BYTES_MAX)});
+    let row = report.rows().find(|row| row.id == rule);
+    if let Some(row) = row {
+        described["shortDescription"] = json!({"text": short_line(&row.says, TEXT_BYTES_MAX)});
+        if row.file.starts_with("https://") {
+            described["helpUri"] = json!(short_line(&row.file, TEXT_BYTES_MAX));
+        }
+    }
+    described
+}
+
 /// `report.sarif`.
 pub fn sarif(report: &Report) -> Result<String, serde_json::Error> {
     let files: BTreeMap<&str, (&str, &str)> = report
@@ -39,7 +52,7 @@ pub fn sarif(report: &Report) -> Result<String, serde_json::Error> {
     let driver = json!({
         "name": "hostcheck",
         "version": short_line(version, NAME_BYTES_MAX),
-        "rules": rules.iter().map(|rule| json!({"id": short_line(rule, NAME_BYTES_MAX)})).collect::<Vec<_>>(),
+        "rules": rules.iter().map(|rule| described(rule, report)).collect::<Vec<_>>(),
     });
     let mut whole = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",

@@ -1,7 +1,7 @@
 //! Compares two runs: changed cells, broken and fixed checks, removed rows. A cell that only one of the runs
 //! has must never be called worse.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::baseline::{Baseline, Check};
 use crate::history::Change;
+use crate::markdown::pieces::code;
 use crate::model::Report;
 use crate::stream::Stream;
 use crate::text::{counted, duration, short_line};
@@ -77,6 +78,35 @@ impl Versus {
         !self.broken.is_empty() || self.changes.iter().any(silent)
     }
 
+    /// The changes as Markdown, for a pull request: a sentence, and a line for each requirement that broke or was mended.
+    pub fn markdown(&self) -> String {
+        let mut text = String::new();
+        for (checks, mark, what) in [(&self.broken, "✗", "fails now"), (&self.healed, "✓", "holds again")]
+        {
+            let mut rows: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+            for check in checks {
+                rows.entry(&check.scenario).or_default().insert(&check.host);
+            }
+            list(&mut text, &rows.into_iter().collect::<Vec<_>>(), |(row, columns)| {
+                let columns = columns.iter().map(|column| code(column)).collect::<Vec<_>>().join(", ");
+                format!("- {mark} {} {what} in {columns}", code(row))
+            });
+        }
+        let silent = self.changes.iter().filter(|change| change.now == crate::event::Status::NotRun);
+        let silent: Vec<_> = silent.collect();
+        list(&mut text, &silent, |change| {
+            format!("- · {} has no result any more in {}", code(&change.scenario), code(&change.host))
+        });
+        let checks = |list: &[Check]| counted(list.len() as u64, "check", "checks");
+        let nothing = self.broken.is_empty() && self.healed.is_empty() && silent.is_empty();
+        let sum = if nothing {
+            "nothing changed for better or worse".to_owned()
+        } else {
+            format!("{} broken, {} mended", checks(&self.broken), checks(&self.healed))
+        };
+        if text.is_empty() { format!("{sum}\n") } else { format!("{sum}\n\n{text}") }
+    }
+
     /// The changes as text, for a terminal or a pipe.
     pub fn text(&self) -> String {
         let mut text = String::new();
@@ -111,7 +141,7 @@ fn list<T>(text: &mut String, items: &[T], line: impl Fn(&T) -> String) {
 }
 
 fn changes(old: &Report, new: &Report) -> Vec<Change> {
-    let cells = |report: &Report| -> std::collections::BTreeMap<(String, String), crate::event::Status> {
+    let cells = |report: &Report| -> BTreeMap<(String, String), crate::event::Status> {
         let cells = report.rows().flat_map(|row| row.cells.iter().map(move |cell| (row, cell)));
         cells.map(|(row, cell)| ((row.id.clone(), cell.host.clone()), cell.state)).collect()
     };
@@ -143,4 +173,36 @@ fn deliveries(old: &Report, new: &Report) -> Vec<DeliveryChange> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(scenario: &str, host: &str) -> Check {
+        Check {
+            scenario: scenario.to_owned(),
+            host: host.to_owned(),
+            mode: "process".to_owned(),
+            rule: scenario.to_owned(),
+        }
+    }
+
+    #[test]
+    fn the_markdown_names_each_requirement_once_with_its_columns() {
+        let versus = Versus {
+            changes: Vec::new(),
+            broken: vec![check("tools.call", "2025-11-25"), check("tools.call", "2026-07-28")],
+            healed: vec![check("lifecycle.ping", "2025-11-25")],
+            added: Vec::new(),
+            removed: Vec::new(),
+            deliveries: Vec::new(),
+        };
+        let wanted = "2 checks broken, 1 check mended\n\n\
+                      - ✗ `tools.call` fails now in `2025-11-25`, `2026-07-28`\n\
+                      - ✓ `lifecycle.ping` holds again in `2025-11-25`\n";
+        assert_eq!(versus.markdown(), wanted);
+        let same = Versus { broken: Vec::new(), healed: Vec::new(), ..versus };
+        assert_eq!(same.markdown(), "nothing changed for better or worse\n");
+    }
 }

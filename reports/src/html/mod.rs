@@ -7,7 +7,7 @@ mod families;
 mod inside;
 mod json_text;
 mod markup;
-mod say;
+pub(crate) mod say;
 mod support;
 mod transcript;
 mod view;

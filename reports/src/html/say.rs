@@ -23,11 +23,11 @@ pub(super) struct Bucket {
     pub(super) label: String,
 }
 
-pub(super) fn line(line: &str) -> Markup {
+pub(crate) fn line(line: &str) -> Markup {
     Markup::short(line, LINE_BYTES_MAX)
 }
 
-pub(super) fn source(source: &str) -> Markup {
+pub(crate) fn source(source: &str) -> Markup {
     Markup::source(source, LINE_BYTES_MAX)
 }
 

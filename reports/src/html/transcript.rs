@@ -275,7 +275,7 @@ mod tests {
 
     #[test]
     fn few_rows_are_all_kept() {
-        assert_eq!(keep(0, 10, None), []);
+        assert_eq!(keep(0, 10, None).len(), 0);
         assert_eq!(keep(10, 10, Some(3)).first(), Some(&(0..10)));
     }
 

@@ -2,7 +2,7 @@
 //! code span or a code block, where markup, mentions and links have no effect.
 
 mod changes;
-mod pieces;
+pub(crate) mod pieces;
 mod pull_request;
 
 use std::fmt::Write;

@@ -52,7 +52,7 @@ pub(super) fn fence(body: &str) -> String {
 }
 
 /// A code span that ends correctly for any content.
-pub(super) fn code(data: &str) -> String {
+pub(crate) fn code(data: &str) -> String {
     let shown = short_line(data, NAME_BYTES_MAX);
     if shown.trim().is_empty() {
         return "(empty)".to_owned();
@@ -64,7 +64,7 @@ pub(super) fn code(data: &str) -> String {
 }
 
 /// Like [`code`], for a table, where a bar would end the cell even in a code span.
-pub(super) fn cell_code(data: &str) -> String {
+pub(crate) fn cell_code(data: &str) -> String {
     code(&data.replace('|', "¦"))
 }
 

@@ -379,11 +379,13 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// The step, the time and the runs, as they follow the place: `, step 3, after 9.50 s, in 2 runs`.
+    /// The step, the time and the runs, as they follow the place: `, step 3, after 9.50 s, in 2 runs`. A time that was not
+    /// measured is left out.
     pub(crate) fn when(&self) -> String {
         let step = self.step.map_or_else(String::new, |step| format!(", step {step}"));
         let runs = if self.runs > 1 { format!(", in {} runs", thousands(self.runs)) } else { String::new() };
-        format!("{step}, after {}{runs}", duration(self.at_ms))
+        let after = if self.at_ms > 0 { format!(", after {}", duration(self.at_ms)) } else { String::new() };
+        format!("{step}{after}{runs}")
     }
 }
 

@@ -20,6 +20,9 @@ pub struct Args {
     /// Print one JSON object, or one for each part where the folders hold two.
     #[arg(long)]
     json: bool,
+    /// Print Markdown, for a comment on a pull request: only what changed.
+    #[arg(long, conflicts_with = "json")]
+    markdown: bool,
 }
 
 pub(super) fn main(args: &Args) -> Outcome {
@@ -34,11 +37,16 @@ pub(super) fn main(args: &Args) -> Outcome {
         args.before.join(folder::PARTS[0]).display()
     );
     let mut worse = false;
+    if args.markdown {
+        out("### MCP compatibility\n");
+    }
     for (before, now) in before.iter().zip(&now) {
         let versus = Versus::new(&before.stream, &now.stream);
         worse |= versus.is_worse();
         match now.name {
             _ if args.json => out(&serde_json::to_string(&versus)?),
+            Some(name) if args.markdown => out(&format!("**{name}**: {}", versus.markdown())),
+            None if args.markdown => out(&versus.markdown()),
             Some(name) => out(&format!("{name}:\n{}", versus.text())),
             None => out(&versus.text()),
         }

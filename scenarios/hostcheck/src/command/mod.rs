@@ -11,6 +11,7 @@ mod hosts;
 mod list;
 mod merge;
 pub mod output;
+mod overview;
 mod probe;
 mod progress;
 mod record;

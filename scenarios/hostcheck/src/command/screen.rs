@@ -1,7 +1,7 @@
 //! What a person reads after a server was judged: what it is, in which hosts it works, and one entry for each cause of a
 //! failure. It never says more than a screen holds; the reports have everything.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::conformance::{Cause, Findings, Judged, Outcome, Placed, Weight, causes};
@@ -24,13 +24,54 @@ pub(super) fn screen(findings: &Findings, rows: &[Placed]) -> String {
     if !findings.hosts.is_empty() {
         let _ = writeln!(text, "{:<10} {}", "works in", works_in(&findings.hosts));
     }
-    for cause in causes.iter().take(CAUSES_MAX) {
+    if let Some((reason, rows)) = unasked(findings) {
+        let _ = writeln!(text, "{:<10} {}: {}", "not asked", count(rows, "row", "rows"), short(reason));
+    }
+    // What a server must do is told in full, whoever has to mend it.
+    let (of_sdk, own): (Vec<&Cause>, Vec<&Cause>) =
+        causes.iter().partition(|cause| !cause.sdks.is_empty() && cause.weight != Weight::Must);
+    for cause in own.iter().take(CAUSES_MAX) {
         text.push_str(&entry(cause));
     }
-    if causes.len() > CAUSES_MAX {
-        let _ = writeln!(text, "\n… and {} more; --verbose prints them all", causes.len() - CAUSES_MAX);
+    if own.len() > CAUSES_MAX {
+        let _ = writeln!(text, "\n… and {} more; --verbose prints them all", own.len() - CAUSES_MAX);
     }
+    text.push_str(&from_sdk(&of_sdk));
     text
+}
+
+/// The reason for which most rows could not be asked, and their number.
+fn unasked(findings: &Findings) -> Option<(&str, usize)> {
+    let mut reasons: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for judged in findings.protocol.iter().chain(&findings.hosts) {
+        if let Outcome::CouldNotRun(reason) = &judged.outcome {
+            reasons.entry(reason).or_default().insert(&judged.row);
+        }
+    }
+    reasons.into_iter().map(|(reason, rows)| (reason, rows.len())).max_by_key(|(_, rows)| *rows)
+}
+
+/// What the SDK does not keep, in two lines: the author of the server can only take a newer one.
+fn from_sdk(causes: &[&Cause]) -> String {
+    let sdks: BTreeSet<&str> = causes.iter().flat_map(|cause| cause.sdks.iter().copied()).collect();
+    if sdks.is_empty() {
+        return String::new();
+    }
+    let sdks = sdks.into_iter().collect::<Vec<_>>().join(" or ");
+    let rows: BTreeSet<&str> =
+        causes.iter().flat_map(|cause| cause.rows.iter().map(String::as_str)).collect();
+    let rows = rows.into_iter().collect::<Vec<_>>().join(", ");
+    format!(
+        "\n{:<9} {} not yours: the least server on {sdks} does the same (--verbose)\n{:9} {}\n",
+        "· sdk",
+        count(causes.len(), "fault is", "faults are"),
+        "",
+        short(&rows)
+    )
+}
+
+fn count(many: usize, one: &str, more: &str) -> String {
+    format!("{many} {}", if many == 1 { one } else { more })
 }
 
 /// Whether the server failed: a requirement that it must keep, or with `strict` any that failed or was flaky.
@@ -49,7 +90,7 @@ fn head(findings: &Findings) -> String {
 }
 
 /// `120 hold, 2 fail, 3 could not be asked`.
-fn counts(judged: &[Judged]) -> String {
+pub(super) fn counts(judged: &[Judged]) -> String {
     let of = |wanted: fn(&Outcome) -> bool| judged.iter().filter(|one| wanted(&one.outcome)).count();
     let parts = [
         (of(|one| matches!(one, Outcome::Passed)), "hold"),
@@ -92,13 +133,15 @@ fn entry(cause: &Cause) -> String {
         Weight::Flaky => "~ flaky",
         Weight::Should => "! should",
     };
-    let join =
-        |names: &std::collections::BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
+    let join = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
     let mut text = format!("\n{mark:<9} {}\n", short(&cause.message));
     let expected = cause.expected.as_deref().filter(|expected| !expected.is_empty());
     let right = expected.map(|expected| format!("; right is: {expected}")).unwrap_or_default();
     let _ = writeln!(text, "{:9} in {}{}", "", join(&cause.columns), short(&right));
-    let _ = writeln!(text, "{:9} {} ({})", "", short(&cause.source), short(&join(&cause.rows)));
+    let sdk = cause.sdks.iter().copied().collect::<Vec<_>>().join(" or ");
+    let sdk =
+        if sdk.is_empty() { sdk } else { format!("; from the SDK: the least server on {sdk} does the same") };
+    let _ = writeln!(text, "{:9} {} ({}){sdk}", "", short(&cause.source), short(&join(&cause.rows)));
     text
 }
 

@@ -11,7 +11,7 @@ use schemas::Version;
 use serde_json::{Value, json};
 
 use super::progress::Progress;
-use super::{folder, output, screen, select};
+use super::{folder, output, overview, screen, select};
 use crate::conformance::{self, About, Asked, Judged, Level, Placed, Plan, Target, VERSIONS, Wishes};
 use crate::exit::{EXIT_FAILED, EXIT_INCOMPLETE, EXIT_PASSED, Outcome};
 use crate::hint;
@@ -149,6 +149,9 @@ pub fn main(
     let [by_protocol, by_hosts] = folder::PARTS;
     let told = screen::screen(&found, &plan.rows);
     let is_failed = screen::is_failed(&found, &plan.rows, args.strict);
+    if !unheard {
+        overview::write(folder, &found, &plan.rows, &asked.command)?;
+    }
     let suites = [
         (by_protocol, conformance::version_columns(&found.about, &found.versions), found.protocol),
         (by_hosts, conformance::host_columns(&plan.hosts), found.hosts),
@@ -191,7 +194,7 @@ pub fn main(
         }
         if !args.verbose && !unheard {
             out(&told);
-            out(&format!("reports: {}", folder.display()));
+            out(&format!("report: {}", folder.join("index.html").display()));
         }
         if excluded > 0 && args.verbose {
             out(&format!("{excluded} rows are not checked, each with its reason: hostcheck list --protocol"));

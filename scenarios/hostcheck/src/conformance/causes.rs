@@ -5,10 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::findings::Findings;
 use super::outcome::{Judged, Outcome};
-use super::row::{HOSTS, Level, Placed};
-
-/// The address of the specification.
-const SPECIFICATION: &str = "https://modelcontextprotocol.io/specification";
+use super::row::{HOSTS, Level, Placed, SPECIFICATION};
+use super::sdks::Sdks;
 
 /// How sure a cause is, and how much it binds; the order in which causes are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,11 +34,14 @@ pub struct Cause {
     pub columns: BTreeSet<String>,
     /// Where the requirement stands: an address of the specification, or the practice of hosts.
     pub source: String,
+    /// The SDKs, with versions, on which the least server fails the same; empty where it is the server's own.
+    pub sdks: BTreeSet<&'static str>,
 }
 
 /// The causes of all failures, the most binding first, and among those the ones that show in most places.
 pub fn causes(findings: &Findings, rows: &[Placed]) -> Vec<Cause> {
     let mut causes: BTreeMap<String, Cause> = BTreeMap::new();
+    let sdks = Sdks::of(findings.protocol.iter());
     for judged in findings.protocol.iter().chain(&findings.hosts) {
         let Some(placed) = rows.iter().find(|placed| placed.row.id == judged.row) else { continue };
         let Some((message, expected)) = fault(judged, &placed.row.says) else { continue };
@@ -50,6 +51,7 @@ pub fn causes(findings: &Findings, rows: &[Placed]) -> Vec<Cause> {
             (_, Level::Should) => Weight::Should,
         };
         let source = source(placed, &judged.column);
+        let blamed = sdks.blame(judged);
         let cause = causes.entry(message.clone()).or_insert_with(|| Cause {
             weight,
             message,
@@ -57,7 +59,10 @@ pub fn causes(findings: &Findings, rows: &[Placed]) -> Vec<Cause> {
             rows: BTreeSet::new(),
             columns: BTreeSet::new(),
             source: source.clone(),
+            sdks: blamed.clone(),
         });
+        // Of an SDK's own fault every place is the SDK's.
+        cause.sdks.retain(|sdk| blamed.contains(sdk));
         // Of the places in several versions of the specification the newest is shown.
         if (weight, &cause.source) < (cause.weight, &source) {
             (cause.weight, cause.source) = (weight, source);

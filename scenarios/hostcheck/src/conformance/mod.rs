@@ -25,6 +25,7 @@ mod plan;
 mod protocol;
 mod row;
 mod rows;
+mod sdks;
 mod session;
 mod spread;
 mod stream;

@@ -83,6 +83,20 @@ impl Row {
     }
 }
 
+/// The address of the specification.
+pub(crate) const SPECIFICATION: &str = "https://modelcontextprotocol.io/specification";
+
+impl Placed {
+    /// Where a reader finds the requirement: the newest version of the specification that has it, or the file of the row.
+    pub(crate) fn place(&self) -> String {
+        let written = self.row.r#in.iter().rev().find(|(_, place)| !place.starts_with("practice: "));
+        match written {
+            Some((version, section)) => format!("{SPECIFICATION}/{version}/{section}"),
+            None => self.file.to_owned(),
+        }
+    }
+}
+
 /// A row with its area and file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Placed {

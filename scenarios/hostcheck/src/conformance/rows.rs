@@ -85,6 +85,20 @@ mod tests {
         }
     }
 
+    /// What binds is what the specification says; what hosts do besides is shown in their own columns.
+    #[test]
+    fn what_a_server_must_do_stands_in_the_specification() {
+        for placed in all().unwrap() {
+            let practice = placed
+                .row
+                .r#in
+                .iter()
+                .any(|(version, place)| version != HOSTS && place.starts_with("practice: "));
+            let binds = placed.row.level == super::super::row::Level::Must && placed.row.facts.is_empty();
+            assert!(!binds || !practice, "{} is a MUST by practice only", placed.row.id);
+        }
+    }
+
     #[test]
     fn every_check_stands_behind_a_row() {
         let rows = all().unwrap();

@@ -116,7 +116,7 @@ fn scenario(placed: &Placed) -> ScenarioRow {
         level: placed.row.level.as_str().to_owned(),
         says: placed.row.says.clone(),
         source: placed.row.source(),
-        file: placed.file.to_owned(),
+        file: placed.place(),
     }
 }
 

@@ -1,0 +1,107 @@
+//! Tells what comes from the SDK that a server was built with: the least server on it fails the same, so nothing in this server
+//! can be at fault. It is a help for the reader and changes no verdict.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use super::outcome::{Judged, Outcome};
+
+/// One known fault.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Known {
+    row: String,
+    /// A part of the evidence that only this SDK writes.
+    #[serde(default)]
+    sign: Option<String>,
+    /// The SDKs with the versions in which it was seen.
+    sdks: Vec<String>,
+}
+
+static KNOWN: LazyLock<Vec<Known>> =
+    LazyLock::new(|| serde_saphyr::from_str(include_str!("sdks.yaml")).expect("a test reads the list"));
+
+/// The SDKs of a server, as far as its failures show them.
+pub(super) struct Sdks(BTreeSet<&'static str>);
+
+impl Sdks {
+    /// Those with the most signs among these failures.
+    pub(super) fn of<'a>(judged: impl Iterator<Item = &'a Judged>) -> Self {
+        let mut rows: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for one in judged {
+            for known in KNOWN.iter().filter(|known| known.sign.is_some() && known.fits(one)) {
+                for sdk in &known.sdks {
+                    rows.entry(sdk).or_default().insert(&known.row);
+                }
+            }
+        }
+        let most = rows.values().map(BTreeSet::len).max();
+        Self(rows.into_iter().filter(|(_, seen)| Some(seen.len()) == most).map(|(sdk, _)| sdk).collect())
+    }
+
+    /// The SDKs from which this failure comes; empty where it is the server's own, or not known.
+    pub(super) fn blame(&self, judged: &Judged) -> BTreeSet<&'static str> {
+        let fitting = KNOWN.iter().filter(|known| known.fits(judged));
+        fitting.flat_map(|known| &known.sdks).map(String::as_str).filter(|sdk| self.0.contains(sdk)).collect()
+    }
+}
+
+impl Known {
+    fn fits(&self, judged: &Judged) -> bool {
+        let shows = |text: &str| self.sign.as_deref().is_none_or(|sign| text.contains(sign));
+        self.row == judged.row
+            && match &judged.outcome {
+                Outcome::Failed(evidence) => {
+                    evidence.iter().any(|one| shows(one.observed.as_deref().unwrap_or_default()))
+                }
+                Outcome::Flaky(_) => self.sign.is_none(),
+                _ => false,
+            }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::outcome::Evidence;
+    use super::*;
+
+    fn failed(row: &str, observed: &str) -> Judged {
+        let observed = Some(observed.to_owned());
+        let evidence = Evidence { message: String::new(), expected: None, observed, at_ms: 0 };
+        Judged::bare(row, "2025-11-25", Outcome::Failed(vec![evidence]))
+    }
+
+    #[test]
+    fn every_entry_names_a_row_and_an_sdk_with_its_version() {
+        let rows = super::super::rows().unwrap();
+        for known in KNOWN.iter() {
+            assert!(rows.iter().any(|placed| placed.row.id == known.row), "{}", known.row);
+            assert!(!known.sdks.is_empty(), "{}", known.row);
+            assert!(
+                known.sdks.iter().all(|sdk| sdk.ends_with(|last: char| last.is_ascii_digit())),
+                "{known:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_failure_is_the_sdks_only_where_a_sign_shows_the_sdk() {
+        let unknown = failed(
+            "tools.unknown",
+            r#"result {"content":[{"text":"Unknown tool: hostcheck.no-such-tool"}]}"#,
+        );
+        let resource = failed(
+            "resources.not-found-code",
+            r#"error {"code":-32602,"message":"Unknown resource: hostcheck://no-such-resource/1","data":{}}"#,
+        );
+        let cursor = failed("messages.invalid-cursor", "result {}");
+        let own = failed("tools.unknown", "result {}");
+        let sdks = Sdks::of([&unknown, &resource, &cursor].into_iter());
+        assert_eq!(sdks.blame(&cursor), BTreeSet::from(["Python SDK 2.3.0"]));
+        assert!(sdks.blame(&own).is_empty());
+        let nothing = Sdks::of([&own, &cursor].into_iter());
+        assert!(nothing.blame(&cursor).is_empty());
+    }
+}
