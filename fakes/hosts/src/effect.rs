@@ -293,6 +293,15 @@ pub enum HostEventKind {
     /// The program under test, in a background shell or as a hook, has printed this; the model may be shown
     /// it later.
     Printed(String),
+    /// The server has broken the protocol, or done what hosts read differently.
+    Fault {
+        /// The fact about it, `section.field`.
+        fact: &'static str,
+        /// Whether the fact is known of this version of the host.
+        known: bool,
+        /// Whether nothing is lost by it on this host.
+        harmless: bool,
+    },
     /// A note for the log: something was dropped, ignored or decided.
     Note(String),
 }

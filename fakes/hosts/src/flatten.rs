@@ -80,6 +80,23 @@ pub fn whole(texts: &Texts, origin: Origin<'_>, result: &Value) -> Shown {
     shown(text, false)
 }
 
+/// Whether a result has a `content` that is no array of blocks.
+pub(crate) fn is_malformed(texts: &Texts, result: &Value) -> bool {
+    let origin = Origin { server: "", tool: "", tool_meta: &Value::Null, path: "" };
+    match result.get("content") {
+        None => false,
+        Some(Value::Array(blocks)) => {
+            blocks.iter().take(BLOCKS_MAX).any(|block| one_block(texts, origin, block).is_none())
+        }
+        Some(_) => true,
+    }
+}
+
+/// A result that the host refuses.
+pub(crate) fn refused(texts: &Texts, origin: Origin<'_>) -> Shown {
+    Shown { text: fill_for(&texts.invalid, origin, ""), is_error: true }
+}
+
 /// The text of a result for the model, cut or replaced if it is too large for the host.
 pub fn result(texts: &Texts, origin: Origin<'_>, result: &Value) -> Shown {
     let Shown { text, is_error } = whole(texts, origin, result);

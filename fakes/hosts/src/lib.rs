@@ -8,6 +8,7 @@ mod any;
 mod channel;
 pub mod drive;
 mod effect;
+mod fault;
 mod flatten;
 pub mod log;
 mod machine;

@@ -18,6 +18,8 @@ pub(crate) struct Tool {
     pub read_only: bool,
     /// Whether it runs as a task only.
     pub task_only: bool,
+    /// Whether it has an output schema, and so promises structured content.
+    pub promises_output: bool,
     /// The description for the model; `None` if it sees only the name.
     pub description: Option<String>,
     /// The tool's `_meta`.
@@ -39,6 +41,7 @@ pub(crate) fn tool(names: &Names, schemas: &Schemas, server: &str, item: &Value)
         shown_name: shown_name(names, server, name)?,
         read_only: item.pointer("/annotations/readOnlyHint") == Some(&Value::Bool(true)),
         task_only: schema::is_task_only(item),
+        promises_output: item.get("outputSchema").is_some_and(Value::is_object),
         description: loaded.then(|| {
             let text = item.get("description").and_then(Value::as_str);
             cut(names, text.unwrap_or_default())

@@ -1,5 +1,5 @@
-//! Finds the features of a tool's input schema that some model APIs are known to refuse. It validates no
-//! schema, and never follows a reference.
+//! Finds the features of a tool's declaration because of which some host, or the API of its model, may refuse it.
+//! It validates no schema, and never follows a reference.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::profile::{Fact, Fate, Schemas};
 /// Depth to which a schema is searched.
 const DEPTH_MAX: usize = 32;
 
-/// A feature of an input schema.
+/// A feature of a tool's declaration, most of them of its input schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SchemaFeature {
     /// The root has no `properties`.
@@ -19,14 +19,34 @@ pub enum SchemaFeature {
     RootNotObject,
     /// There is a `$ref`.
     References,
-    /// A `type` is a list.
+    /// The `type` of a schema inside is a list.
     TypeLists,
+    /// There is no input schema, or it is null.
+    NoSchema,
+    /// The description, the title or the annotations are null.
+    NullMembers,
+    /// The output schema is null.
+    NullOutput,
+    /// The description is no text.
+    WrongDescription,
+    /// There is no name.
+    Nameless,
 }
 
 impl SchemaFeature {
     /// Every feature, in the order of the facts.
-    pub const ALL: [Self; 5] =
-        [Self::WithoutProperties, Self::RootUnion, Self::RootNotObject, Self::References, Self::TypeLists];
+    pub const ALL: [Self; 10] = [
+        Self::WithoutProperties,
+        Self::RootUnion,
+        Self::RootNotObject,
+        Self::References,
+        Self::TypeLists,
+        Self::NoSchema,
+        Self::NullMembers,
+        Self::NullOutput,
+        Self::WrongDescription,
+        Self::Nameless,
+    ];
 
     /// The feature as a text after "a tool with".
     pub fn words(self) -> &'static str {
@@ -36,6 +56,11 @@ impl SchemaFeature {
             Self::RootNotObject => "an input schema whose root is no object",
             Self::References => "`$ref` in its input schema",
             Self::TypeLists => "a list of types in its input schema",
+            Self::NoSchema => "no input schema",
+            Self::NullMembers => "a description, a title or annotations of null",
+            Self::NullOutput => "an output schema of null",
+            Self::WrongDescription => "a description that is no text",
+            Self::Nameless => "no name",
         }
     }
 
@@ -47,20 +72,40 @@ impl SchemaFeature {
             Self::RootNotObject => (&schemas.root_not_object, "schemas.root_not_object"),
             Self::References => (&schemas.references, "schemas.references"),
             Self::TypeLists => (&schemas.type_lists, "schemas.type_lists"),
+            Self::NoSchema => (&schemas.no_schema, "schemas.no_schema"),
+            Self::NullMembers => (&schemas.null_members, "schemas.null_members"),
+            Self::NullOutput => (&schemas.null_output, "schemas.null_output"),
+            Self::WrongDescription => (&schemas.wrong_description, "schemas.wrong_description"),
+            Self::Nameless => (&schemas.nameless, "schemas.nameless"),
         }
     }
 }
 
-/// The features of a tool's input schema, in the order of [`SchemaFeature::ALL`].
+/// The features of a tool's declaration, in the order of [`SchemaFeature::ALL`].
 pub fn schema_features(tool: &Value) -> Vec<SchemaFeature> {
-    let Some(schema) = tool.get("inputSchema") else { return Vec::new() };
+    let schema = tool.get("inputSchema").filter(|schema| !schema.is_null());
+    let none = Value::Null;
+    let (there_is, schema) = (schema.is_some(), schema.unwrap_or(&none));
     let has = |name: &str| schema.get(name).is_some();
+    let null = |name: &str| tool.get(name) == Some(&Value::Null);
     let there = |feature: SchemaFeature| match feature {
-        SchemaFeature::WithoutProperties => !has("properties"),
+        SchemaFeature::WithoutProperties => there_is && !has("properties"),
         SchemaFeature::RootUnion => has("anyOf") || has("oneOf") || has("allOf"),
-        SchemaFeature::RootNotObject => schema.get("type").and_then(Value::as_str) != Some("object"),
+        SchemaFeature::RootNotObject => {
+            there_is && schema.get("type").and_then(Value::as_str) != Some("object")
+        }
         SchemaFeature::References => any(schema, 0, &|schema| schema.get("$ref").is_some()),
-        SchemaFeature::TypeLists => any(schema, 0, &|schema| schema.get("type").is_some_and(Value::is_array)),
+        // A list at the root makes it no object, whatever is inside.
+        SchemaFeature::TypeLists => {
+            any(schema, 0, &|one| !std::ptr::eq(one, schema) && one.get("type").is_some_and(Value::is_array))
+        }
+        SchemaFeature::NoSchema => !there_is,
+        SchemaFeature::NullMembers => ["description", "title", "annotations"].into_iter().any(null),
+        SchemaFeature::NullOutput => null("outputSchema"),
+        SchemaFeature::WrongDescription => {
+            tool.get("description").is_some_and(|text| !text.is_string() && !text.is_null())
+        }
+        SchemaFeature::Nameless => !tool.get("name").is_some_and(Value::is_string),
     };
     SchemaFeature::ALL.into_iter().filter(|feature| there(*feature)).collect()
 }
@@ -154,7 +199,7 @@ mod tests {
         for _ in 0..100 {
             schema = json!({"type": "object", "properties": {"a": schema}});
         }
-        assert_eq!(schema_features(&json!({"inputSchema": schema})), []);
+        assert_eq!(schema_features(&json!({"name": "a", "inputSchema": schema})), []);
     }
 
     #[test]

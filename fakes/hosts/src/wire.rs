@@ -1,5 +1,5 @@
-//! JSON-RPC lines with their members in the order of a host. It builds and classifies messages; it never
-//! decides when to send one.
+//! JSON-RPC messages with their members in the order of a host. It builds messages; it never decides when to send
+//! one.
 
 use serde_json::{Map, Value};
 
@@ -68,42 +68,6 @@ pub(crate) enum Incoming {
     Noise(&'static str),
 }
 
-/// Classifies one line.
-pub(crate) fn parse(line: &[u8]) -> Incoming {
-    if line.iter().all(u8::is_ascii_whitespace) {
-        return Incoming::Empty;
-    }
-    let Ok(value) = serde_json::from_slice::<Value>(line) else {
-        return Incoming::Noise("not JSON");
-    };
-    let Value::Object(mut object) = value else {
-        return Incoming::Noise("not a JSON object");
-    };
-    if object.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
-        return Incoming::Noise("not JSON-RPC 2.0");
-    }
-    let params = object.remove("params").unwrap_or_default();
-    let id = object.remove("id");
-    match (object.remove("method"), id) {
-        (Some(Value::String(method)), None) => Incoming::Notification { method, params },
-        (Some(Value::String(method)), Some(id)) if id_key(&id).is_some() => {
-            Incoming::Request { id, method, params }
-        }
-        (Some(_), _) => Incoming::Noise("method or id of a wrong type"),
-        (None, Some(id)) => {
-            let Some(key) = id_key(&id) else {
-                return Incoming::Noise("id of a wrong type");
-            };
-            match (object.remove("result"), object.remove("error")) {
-                (Some(result), None) => Incoming::Answer { key, body: Ok(result) },
-                (None, Some(error)) => Incoming::Answer { key, body: Err(error) },
-                _ => Incoming::Noise("an answer needs either result or error"),
-            }
-        }
-        (None, None) => Incoming::Noise("neither method nor id"),
-    }
-}
-
 /// Puts values for `{names}` into a template; a name without a value stays as it is. The values are not
 /// searched for names, so a hostile text can't name another value.
 pub(crate) fn fill(template: &str, values: &[(&str, &str)]) -> String {
@@ -160,21 +124,6 @@ mod tests {
         let order = ["b", "a"].map(str::to_owned);
         let value = ordered(&order, vec![("a", json!(1)), ("c", json!(3)), ("b", json!(2))]);
         assert_eq!(value.to_string(), r#"{"b":2,"a":1,"c":3}"#);
-    }
-
-    #[test]
-    fn lines_are_sorted_and_noise_is_named() {
-        assert_eq!(parse(b"  \r"), Incoming::Empty);
-        assert_eq!(parse(b"{\"jsonrpc\":\"2.0\""), Incoming::Noise("not JSON"));
-        assert_eq!(parse(b"[1]"), Incoming::Noise("not a JSON object"));
-        assert_eq!(
-            parse(br#"{"jsonrpc":"2.0","id":null,"result":{}}"#),
-            Incoming::Noise("id of a wrong type")
-        );
-        assert!(
-            matches!(parse(br#"{"jsonrpc":"2.0","id":1,"result":null}"#), Incoming::Answer { key, body: Ok(Value::Null) } if key == "1")
-        );
-        assert!(matches!(parse(br#"{"jsonrpc":"2.0","id":"x","method":"ping"}"#), Incoming::Request { .. }));
     }
 
     #[test]

@@ -27,7 +27,9 @@ async fn serve(input: DuplexStream, mut output: DuplexStream) -> Option<i32> {
                 json!({"result": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
                     "serverInfo": {"name": "scripted", "version": "1"}}})
             }
-            "tools/list" => json!({"result": {"tools": [{"name": "wait"}]}}),
+            "tools/list" => {
+                json!({"result": {"tools": [{"name": "wait", "inputSchema": {"type": "object"}}]}})
+            }
             "tools/call" => {
                 let wait_s = message["params"]["arguments"]["seconds"].as_u64().unwrap();
                 tokio::time::sleep(std::time::Duration::from_secs(wait_s)).await;

@@ -274,6 +274,8 @@ impl HostMachine {
         let texts = self.profile.texts.clone();
         let (shown, outcome, raw) = match body {
             Ok(result) => {
+                let promises = self.catalog.find(&tool).is_some_and(|tool| tool.promises_output);
+                let refused = self.result_fails(&result, promises);
                 let tool_meta = self.catalog.find(&tool).map(|tool| tool.meta.clone()).unwrap_or_default();
                 let path = format!("/tmp/{}-output-{seq}.txt", self.options.server_name);
                 let origin = Origin {
@@ -282,7 +284,9 @@ impl HostMachine {
                     tool_meta: &tool_meta,
                     path: &path,
                 };
-                let shown = if background {
+                let shown = if refused {
+                    flatten::refused(&texts, origin)
+                } else if background {
                     flatten::whole(&texts, origin, &result)
                 } else {
                     flatten::result(&texts, origin, &result)

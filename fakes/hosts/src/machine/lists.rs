@@ -1,15 +1,17 @@
 //! The lists of a server: at the opening, page by page, and again when they have changed. It never shows a
 //! list to the model before its last page.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::send::Shape;
 use super::{Era, HostMachine, Pending, Phase, Timer};
 use crate::effect::{Carrier, HostEventKind};
-use crate::profile::{GiveUp, ListChanged, ListKind};
+use crate::profile::{GiveUp, ListChanged, ListKind, OnRepeat};
 use crate::{names, schema};
 
-/// Most pages of one list that are requested.
+/// Most pages of one list that are requested, whatever the profile says.
 const PAGES_MAX: usize = 1000;
 
 impl HostMachine {
@@ -37,7 +39,7 @@ impl HostMachine {
     /// Requests the next waiting list of the opening, or all if the host does not request them one by one.
     fn next_lists(&mut self) {
         while let Some(kind) = self.link.lists_waiting.pop_front() {
-            self.ask_list(kind, None, 0, Vec::new());
+            self.ask_list(kind, Vec::new(), Vec::new());
             if *self.profile.lists.one_by_one {
                 return;
             }
@@ -64,15 +66,9 @@ impl HostMachine {
             == Some(&Value::Bool(true))
     }
 
-    pub(super) fn ask_list(
-        &mut self,
-        kind: ListKind,
-        cursor: Option<&str>,
-        pages: usize,
-        items: Vec<Value>,
-    ) -> String {
-        let own = cursor.map(|cursor| vec![("cursor", json!(cursor))]).unwrap_or_default();
-        let pending = Pending::List { kind, pages, items };
+    pub(super) fn ask_list(&mut self, kind: ListKind, cursors: Vec<String>, items: Vec<Value>) -> String {
+        let own = cursors.last().map(|cursor| vec![("cursor", json!(cursor))]).unwrap_or_default();
+        let pending = Pending::List { kind, cursors, items };
         let key = self.request(kind.method(), own, None, Shape::Plain, pending);
         let limit_ms = self.profile.lists.timeout_ms.unwrap_or_else(|| self.call_limit_ms());
         self.set_timer(Timer::List(key.clone()), limit_ms);
@@ -82,10 +78,12 @@ impl HostMachine {
     pub(super) fn on_list_answer(
         &mut self,
         kind: ListKind,
-        pages: usize,
+        mut cursors: Vec<String>,
         mut items: Vec<Value>,
         body: Result<Value, Value>,
     ) {
+        let profile = self.profile.clone();
+        let faults = &profile.faults;
         let result = match body {
             Ok(result) => result,
             Err(error) => {
@@ -94,18 +92,37 @@ impl HostMachine {
                 return;
             }
         };
+        let mut fails = false;
         if let Some(Value::Array(page)) = result.get(kind.member()) {
+            if kind == ListKind::Tools {
+                self.tell_features(page);
+            }
             items.extend(page.iter().cloned());
         } else {
             self.note(format!("{} brought no array {}", kind.method(), kind.member()));
+            fails = self.fails_by(&faults.no_items, "faults.no_items");
         }
-        let next = result.get("nextCursor").and_then(Value::as_str);
-        if let Some(cursor) = next
-            && *self.profile.lists.follow_cursor
-            && pages + 1 < PAGES_MAX
-        {
+        let next = match result.get("nextCursor") {
+            Some(Value::String(cursor)) => Some(cursor.as_str()),
+            Some(Value::Null) => {
+                fails |= self.fails_by(&faults.null_cursor, "faults.null_cursor");
+                None
+            }
+            Some(_) => {
+                fails |= self.fails_by(&faults.wrong_cursor, "faults.wrong_cursor");
+                None
+            }
+            None => None,
+        };
+        let next = next.filter(|_| !fails && *profile.lists.follow_cursor);
+        let next = next.filter(|cursor| self.follows(cursor, &cursors, &mut fails));
+        if fails {
+            return self.list_done(kind);
+        }
+        if let Some(cursor) = next {
             let was_blocking = self.catalog.blocking.len();
-            let key = self.ask_list(kind, Some(cursor), pages + 1, items);
+            cursors.push(cursor.to_owned());
+            let key = self.ask_list(kind, cursors, items);
             if was_blocking > 0 {
                 self.catalog.blocking.insert(key);
             }
@@ -118,6 +135,30 @@ impl HostMachine {
         }
         self.compare_with_last(kind, items);
         self.list_done(kind);
+    }
+
+    /// Whether the host asks for the page of a cursor, after pages with the cursors before. A list may fail instead.
+    fn follows(&mut self, cursor: &str, before: &[String], fails: &mut bool) -> bool {
+        let profile = self.profile.clone();
+        let faults = &profile.faults;
+        if cursor.is_empty() && !*faults.empty_cursor_followed {
+            self.tell_fault(&faults.empty_cursor_followed, "faults.empty_cursor_followed", true);
+            return false;
+        }
+        if before.iter().any(|one| one == cursor) {
+            let rule = *faults.repeated_cursor;
+            self.tell_fault(&faults.repeated_cursor, "faults.repeated_cursor", rule != OnRepeat::Fails);
+            *fails = rule == OnRepeat::Fails;
+            if rule != OnRepeat::GoesOn {
+                return false;
+            }
+        }
+        let pages_max = faults.pages_max.map_or(PAGES_MAX, |max| usize::try_from(max).unwrap_or(PAGES_MAX));
+        if before.len() + 1 >= pages_max.min(PAGES_MAX) {
+            *fails = self.fails_by(&faults.beyond_pages, "faults.beyond_pages");
+            return false;
+        }
+        true
     }
 
     /// Some hosts request a list once more if a change left it unchanged.
@@ -134,7 +175,7 @@ impl HostMachine {
 
     pub(super) fn list_once_more(&mut self, kind: ListKind) {
         if self.link.phase == Phase::Open {
-            self.ask_list(kind, None, 0, Vec::new());
+            self.ask_list(kind, Vec::new(), Vec::new());
         }
     }
 
@@ -145,7 +186,11 @@ impl HostMachine {
         if let Some((tool, feature)) = refused {
             self.note(format!("the list of tools was refused: `{tool}` has {}", feature.words()));
         }
-        let items = if refused.is_some() { &[] } else { items };
+        let mut names = BTreeSet::new();
+        let doubled =
+            items.iter().filter_map(|item| item.get("name")?.as_str()).any(|name| !names.insert(name));
+        let doubled = doubled && self.fails_by(&facts.faults.doubled_names, "faults.doubled_names");
+        let items = if refused.is_some() || doubled { &[] } else { items };
         let tools: Vec<_> = items
             .iter()
             .filter_map(|item| names::tool(&facts.names, &facts.schemas, &server, item))
@@ -247,7 +292,7 @@ impl HostMachine {
         };
         for kind in kinds {
             self.link.changed.insert(*kind);
-            self.ask_list(*kind, None, 0, Vec::new());
+            self.ask_list(*kind, Vec::new(), Vec::new());
         }
     }
 
@@ -260,7 +305,7 @@ impl HostMachine {
     }
 
     pub(super) fn ask_tools_blocking(&mut self) {
-        let key = self.ask_list(ListKind::Tools, None, 0, Vec::new());
+        let key = self.ask_list(ListKind::Tools, Vec::new(), Vec::new());
         self.catalog.blocking.insert(key);
     }
 }

@@ -7,6 +7,7 @@
 mod calls;
 mod catalog;
 mod consent;
+mod faults;
 mod hooks;
 mod life;
 mod lists;
@@ -28,9 +29,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::effect::{Action, Effect, HostEventKind, ShellEnd};
+use super::fault;
 use super::options::HostOptions;
 use super::profile::{ListKind, PerMode, Profile};
-use super::wire::{self, Incoming};
 use calls::Call;
 use catalog::Catalog;
 use hooks::Hooks;
@@ -119,7 +120,7 @@ enum Pending {
     Listen,
     List {
         kind: ListKind,
-        pages: usize,
+        cursors: Vec<String>,
         items: Vec<Value>,
     },
     Call(u64),
@@ -143,6 +144,8 @@ struct Link {
     next_id: u64,
     next_token: u64,
     next_listen: u64,
+    /// Ids of the probe and of streams.
+    special_ids: Vec<Value>,
     pending: BTreeMap<String, Pending>,
     capabilities: Value,
     probing_allowed: bool,
@@ -295,12 +298,11 @@ impl HostMachine {
             self.note("ignored a line: the host does not listen to the server");
             return self.done();
         }
-        match wire::parse(line) {
-            Incoming::Empty => {}
-            Incoming::Noise(reason) => self.note(format!("ignored a line of the server: {reason}")),
-            Incoming::Answer { key, body } => self.on_answer(&key, body),
-            Incoming::Request { id, method, params } => self.on_request(id, &method, &params),
-            Incoming::Notification { method, params } => self.on_notification(&method, &params),
+        let line = fault::read(line, &self.link);
+        if line.faults.is_empty() {
+            line.messages.into_iter().for_each(|message| self.take_message(message));
+        } else {
+            self.take_faulty(line);
         }
         self.pump();
         self.done()
@@ -513,7 +515,7 @@ impl HostMachine {
             Pending::Initialize => self.on_initialize_answer(body),
             Pending::SecondDiscover | Pending::PromptKept => {}
             Pending::Listen => self.on_listen_answer(body.is_ok()),
-            Pending::List { kind, pages, items } => self.on_list_answer(kind, pages, items, body),
+            Pending::List { kind, cursors, items } => self.on_list_answer(kind, cursors, items, body),
             Pending::Call(seq) => self.on_call_answer(seq, body),
             Pending::Resource { uri, label } => self.on_resource_answer(&uri, label, body),
             Pending::Prompt { label } => self.on_prompt_answer(label, body),

@@ -100,6 +100,13 @@ impl HostMachine {
         }
     }
 
+    /// A faulty line came while the probe was open.
+    pub(super) fn on_probe_fault(&mut self) {
+        self.timers.remove(&Timer::Probe);
+        self.link.pending.clear();
+        self.initialize();
+    }
+
     pub(super) fn probe_silent(&mut self) {
         if self.link.phase != Phase::Probing {
             return;
@@ -134,6 +141,14 @@ impl HostMachine {
         if version.is_empty() || !accepted.iter().any(|one| *one == version || one == "*") {
             let reason = format!("protocol version {version:?} is not supported");
             return self.give_up(reason, how);
+        }
+        if !names_its_server(&result) {
+            let profile = self.profile.clone();
+            let fact = &profile.schemas.server_info;
+            self.tell_fault(fact, "schemas.server_info", **fact == Fate::Taken);
+        }
+        if self.opening_fails(&result) {
+            return self.give_up("the answer to initialize is not complete".to_owned(), how);
         }
         if *self.profile.schemas.server_info == Fate::Refused && !names_its_server(&result) {
             return self.give_up("`serverInfo` has no name or no version".to_owned(), how);

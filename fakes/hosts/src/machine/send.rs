@@ -8,6 +8,9 @@ use crate::effect::Effect;
 use crate::profile::{IdRule, ProgressTokens};
 use crate::wire::{fill_all, id_key, ordered, uuid};
 
+/// Most ids of the probe and of streams that are remembered.
+const SPECIAL_IDS_MAX: usize = 1_000;
+
 /// The kind of a request, which decides the order of its members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
@@ -145,6 +148,14 @@ impl HostMachine {
 
     /// The id of the probe or of a stream.
     pub(super) fn special_id(&mut self, rule: &IdRule) -> Value {
+        let id = self.next_special_id(rule);
+        if self.link.special_ids.len() < SPECIAL_IDS_MAX {
+            self.link.special_ids.push(id.clone());
+        }
+        id
+    }
+
+    fn next_special_id(&mut self, rule: &IdRule) -> Value {
         match rule {
             IdRule::Fixed(text) => json!(text),
             IdRule::Prefix(text) => {

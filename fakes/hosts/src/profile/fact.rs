@@ -186,6 +186,11 @@ macro_rules! facts {
         }
 
         impl $section {
+            /// Marks every fact as unknown that another profile states.
+            pub(crate) fn forget_inherited(&mut self, id: &str) {
+                $( if self.$field.stated_by != id { self.$field.mark = crate::Mark::Unknown; } )*
+            }
+
             /// Appends one line for each fact.
             pub(crate) fn evidence(&self, section: &str, lines: &mut Vec<Evidence>) {
                 $( lines.push(self.$field.evidence(section, stringify!($field), concat!($($meaning),*))); )*

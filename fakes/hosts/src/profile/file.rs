@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::super::yaml::yaml_problem;
 use super::consent::{Consent, ConsentPatch, Environment, EnvironmentPatch};
 use super::fact::Evidence;
+use super::faults::{Faults, FaultsPatch};
 use super::sections::{
     Calls, CallsPatch, Channel, ChannelPatch, Fidelity, FidelityPatch, Identity, IdentityPatch, Life,
     LifePatch, Lists, ListsPatch, Modern, ModernPatch, Names, NamesPatch, Notifications, NotificationsPatch,
@@ -48,6 +49,15 @@ macro_rules! profile {
                 $( self.$field.evidence(stringify!($field), &mut lines); )*
                 lines
             }
+
+            /// Marks every fact of a section as unknown that another profile states.
+            fn forget_inherited(&mut self, section: &str, id: &str) {
+                $(
+                    if section == stringify!($field) {
+                        self.$field.forget_inherited(id);
+                    }
+                )*
+            }
         }
 
         /// A profile as its file states it: complete, or as the difference from the one that it extends.
@@ -66,6 +76,10 @@ macro_rules! profile {
             pub title: String,
             /// Where the evidence comes from, and its limits.
             pub about: String,
+            /// Whether the facts about faults of the profile that this one extends were tried again on this version
+            /// and hold where it states no other. Without it they count as unknown here.
+            #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+            pub faults_hold: bool,
             $( $(#[$meta])* #[serde(default)] pub $field: $patch, )*
         }
 
@@ -122,6 +136,8 @@ profile! {
     names: Names, NamesPatch;
     /// Tools that may be refused.
     schemas: Schemas, SchemasPatch;
+    /// Faulty lines and answers.
+    faults: Faults, FaultsPatch;
     /// Life of the process.
     life: Life, LifePatch;
     /// Background shells of the model.
@@ -199,14 +215,18 @@ pub(super) fn resolve(files: &BTreeMap<String, ProfileFile>, id: &str) -> Result
         .cloned()
         .ok_or_else(|| ProfileError::Unknown { name: id.to_owned(), suggestion: None })?;
     let own = whole.extends.clone();
+    let faults_hold = whole.faults_hold;
     let mut next = own.clone();
     for _ in 0..EXTENDS_DEPTH_MAX {
         let Some(parent) = next.take() else {
             whole.extends = own;
             let mut missing = Vec::new();
-            return whole
-                .complete(&mut missing)
-                .ok_or(ProfileError::Missing { name: id.to_owned(), missing });
+            let mut profile =
+                whole.complete(&mut missing).ok_or(ProfileError::Missing { name: id.to_owned(), missing })?;
+            if !faults_hold {
+                profile.forget_inherited("faults", id);
+            }
+            return Ok(profile);
         };
         let file = files
             .get(&parent)

@@ -4,6 +4,7 @@
 mod consent;
 mod embedded;
 mod fact;
+mod faults;
 mod file;
 mod kinds;
 mod load;
@@ -13,6 +14,8 @@ mod wake;
 pub use consent::{Consent, Environment, Unallowed};
 pub use embedded::{profile, profiles};
 pub use fact::{Evidence, Fact, Mark, PerMode};
+pub(crate) use faults::Stage;
+pub use faults::{Faults, OnFault, OnRepeat, PerStage};
 pub use file::{Profile, ProfileError, ProfileFile};
 pub use kinds::{
     Fate, GiveUp, IdRule, ListChanged, ListKind, OnAsk, OnProbeExit, OnRoots, OnSilence, OnStdoutClosed,

@@ -381,12 +381,22 @@ facts! {
         without_properties: Fate,
         /// A tool with `anyOf`, `oneOf` or `allOf` at the root of its input schema.
         root_union: Fate,
-        /// A tool whose input schema has a root that is no object.
+        /// A tool whose input schema has a root that is no object, or also null.
         root_not_object: Fate,
         /// A tool with a `$ref` in its input schema.
         references: Fate,
         /// A tool with a list of types in its input schema.
         type_lists: Fate,
+        /// A tool without `inputSchema`, or with a null one.
+        no_schema: Fate,
+        /// A tool whose description, title or annotations are null.
+        null_members: Fate,
+        /// A tool whose `outputSchema` is null.
+        null_output: Fate,
+        /// A tool whose description is no text.
+        wrong_description: Fate,
+        /// A tool without a name.
+        nameless: Fate,
         /// A server whose answer to `initialize` has no name or no version in its `serverInfo`.
         server_info: Fate,
         /// The model's text if it calls a tool that runs as a task only; none means that such a tool is

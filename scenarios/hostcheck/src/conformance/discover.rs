@@ -224,7 +224,7 @@ fn last_words(target: &Target, stderr: &str) -> String {
 async fn judge(session: &mut Session, reply: Reply) -> Result<Speaks, String> {
     let version = session.version;
     if let Reply::Misaddressed(line) = &reply {
-        let said = "the answer to the handshake has another id than the request, so hosts drop it";
+        let said = "the answer to the handshake has another id than the request";
         return Err(format!("{said}: {}", short(line)));
     }
     let Reply::Result(opening) = reply else {

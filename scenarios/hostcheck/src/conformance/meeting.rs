@@ -13,6 +13,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::blame::Blames;
 use super::lab::Wishes;
 use super::target::Target;
 use super::wire::{Broken, Record};
@@ -30,9 +31,6 @@ const STAYS: Duration = Duration::from_secs(1);
 /// Time limit for the end of a server whose host only closed its pipes.
 const EXIT_WITHIN: Duration = Duration::from_secs(5);
 
-/// Members of an answer of which the profiles know how hosts read them: `schemas.server_info`, `schemas.*`.
-const HELD_TO_FACTS: [&str; 2] = ["serverInfo", "inputSchema"];
-
 /// What happened to a host.
 #[derive(Default)]
 pub(crate) struct Met {
@@ -48,8 +46,8 @@ pub(crate) struct Met {
     pub(crate) left_running: bool,
     pub(crate) notes: Vec<String>,
     pub(crate) record: Record,
-    /// Broken rules of which no fact tells what this host does about them, each with its message.
-    pub(crate) unproven: Vec<(&'static str, String)>,
+    /// Broken rules, each with what is known of this host.
+    pub(crate) blames: Blames,
     /// When the host had opened the server, in milliseconds since its start.
     pub(crate) opened_ms: Option<u64>,
     /// Requests of the server that the host refused as unknown.
@@ -173,11 +171,10 @@ impl Met {
                     }
                     Dir::ServerToHost => {
                         let (verdict, _) = validator.read(Direction::ServerToHost, &wire.bytes);
+                        self.blames.next_line();
                         for error in verdict.errors {
-                            if !HELD_TO_FACTS.iter().any(|member| error.path.contains(member)) {
-                                self.unproven.push((error.rule, error.message.clone()));
-                            }
                             let line = self.record.excerpt(&text, 1_000);
+                            self.blames.found(&error, &line);
                             self.record.broken.push(Broken {
                                 rule: error.rule,
                                 message: error.message,
@@ -198,6 +195,7 @@ impl Met {
                     }
                 }
             }
+            HostEventKind::Fault { fact, known, harmless } => self.blames.met(fact, *known, *harmless),
             HostEventKind::Ready => {
                 self.ready = true;
                 self.opened_ms = Some(event.at_ms);

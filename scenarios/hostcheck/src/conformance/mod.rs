@@ -9,6 +9,7 @@
 //! Every row ends as passed, failed, not applicable or could not run, with its reason; no row is left out.
 
 mod arguments;
+mod blame;
 mod causes;
 mod check;
 mod discover;

@@ -78,6 +78,8 @@ fn take(event: HostEvent, began_ms: u64, view: &mut SessionView) {
         HostEventKind::Dialogs(tools) => view.dialogs = tools,
         HostEventKind::WokenWith(text) => view.woken(at_ms, &text),
         HostEventKind::Printed(text) => view.printed(at_ms, &text),
+        // What it costs shows in the rest; only the judge of servers asks whether a fact is known.
+        HostEventKind::Fault { .. } => {}
         HostEventKind::Note(text) => {
             // Messages that it held may come again.
             if text.starts_with("dropped an answer") {
