@@ -7,7 +7,7 @@ pub(super) use super::support::{features, notes};
 use crate::event::{Status, Support};
 use crate::history::{Point, Trend};
 use crate::model::{
-    BUCKET_STARTS_MS, ColumnWords, Deliveries, Failure, Host, Reason, Report, Shown, supported,
+    BUCKET_STARTS_MS, ColumnWords, Deliveries, Failure, Host, Reached, Reason, Report, Shown, Way, supported,
 };
 use crate::text::{self, counted, thousands};
 
@@ -39,6 +39,48 @@ pub(super) fn pieces(shown: &Shown) -> Markup {
     let mut markup = markup::pieces(&shown.pieces);
     markup.note_left_out(shown.left_out_bytes);
     markup
+}
+
+/// The ways to an idle and to a busy model, each with the words for when.
+pub(super) fn both<'a>(host: &'a Reached<'_>) -> [(&'static str, &'a [Way<'a>]); 2] {
+    [("while the agent is idle", &host.idle), ("while it works", &host.busy)]
+}
+
+/// A carrier in plain words, and its name.
+pub(super) fn carrier(name: &str) -> Markup {
+    let words = match name {
+        "background_shell" => "by a command in its background shell",
+        "channel" => "by a push into its channel",
+        "hook" => "by its hook",
+        "inbox_pull" => "when it looks into the inbox itself",
+        "resource" => "when it reads the resource",
+        "task" => "by a task",
+        "task_notification" => "by a call that went on in the background",
+        "tool_result" => "in the result of a call",
+        "wait_for_inbound_message" => "by a call that waits",
+        "wake_up" => "by its wake-up",
+        "waking_hook" => "by a hook that wakes it",
+        _ => "by",
+    };
+    let mut markup = Markup::default();
+    markup.push_html(words);
+    markup.push_html(" <code>");
+    markup.push(&line(name));
+    markup.push_html("</code>");
+    markup
+}
+
+/// A setting of the user in plain words.
+pub(super) fn setting(name: &str) -> Markup {
+    match name {
+        "channel" => line("the channel"),
+        "experimental" => line("experimental features"),
+        "hooks" => line("hooks"),
+        "shell" => line("a background shell"),
+        "wake_up" => line("the wake-up"),
+        "waking_hook" => line("the waking hook"),
+        _ => line(name),
+    }
 }
 
 pub(super) fn duration(ms: &u64) -> String {

@@ -12,7 +12,7 @@ use super::markup::Markup;
 use super::say;
 use crate::counts::defects;
 use crate::event::Status;
-use crate::model::{Deliveries, Failure, Host, Reach, Report, Row, Verdict};
+use crate::model::{Deliveries, Failure, Host, Reach, Reached, Report, Row, Verdict};
 use crate::stream::Stream;
 use crate::text::{counted, thousands};
 
@@ -184,6 +184,10 @@ impl<'a> Page<'a> {
             .iter()
             .flat_map(|host| host.deliveries.iter().map(move |times| (host, times)))
             .collect()
+    }
+
+    fn reached(&self) -> Vec<Reached<'_>> {
+        self.report.reached()
     }
 
     /// The carriers that reached each host's model; the host is named in its first row only.

@@ -9,6 +9,7 @@ mod parity;
 mod reach;
 mod release;
 mod runs;
+mod ways;
 
 use std::collections::BTreeMap;
 
@@ -26,6 +27,7 @@ use crate::text::{counted, duration, thousands};
 
 pub use deliveries::{BUCKET_STARTS_MS, Deliveries};
 pub use reach::{Reach, Setting, Times};
+pub use ways::{Reached, Way};
 
 /// Version of `report.json`.
 pub const REPORT_VERSION: u32 = 1;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{Page, Style, fit, one_line};
 use crate::counts::{defects, supported};
 use crate::event::Status;
-use crate::model::{Area, Host, Reach, Report, Times};
+use crate::model::{Area, Report, Way};
 use crate::text::{counted, duration};
 
 /// Carriers that are named for a host's idle or busy model.
@@ -34,8 +34,7 @@ pub fn overview(report: &Report, style: Style) -> String {
 
 impl Page {
     fn carriers(&mut self, report: &Report) {
-        let hosts = newest(&report.hosts);
-        let rows: Vec<_> = hosts.into_iter().filter(|host| !host.reach.is_empty()).collect();
+        let rows = report.reached();
         if rows.is_empty() {
             return;
         }
@@ -46,9 +45,8 @@ impl Page {
         );
         self.line(&self.bold(&head));
         for host in rows.iter().take(FAMILIES_MAX) {
-            let idle = quickest(&host.reach, |reach| reach.idle);
-            let busy = quickest(&host.reach, |reach| reach.busy);
-            let (id, idle) = (fit(&host.id, HOST_COLUMNS - 1), fit(&idle, IDLE_COLUMNS - 1));
+            let (idle, busy) = (said(&host.idle), said(&host.busy));
+            let (id, idle) = (fit(host.id, HOST_COLUMNS - 1), fit(&idle, IDLE_COLUMNS - 1));
             self.line(&format!("{id} {idle} {busy}"));
         }
         self.line(&self.dim("medians of virtual time, with all troubles that the scenarios make"));
@@ -88,32 +86,12 @@ impl Page {
     }
 }
 
-/// The newest version of each family, in the order of the columns. A variant without a number comes after all versions.
-fn newest(hosts: &[Host]) -> Vec<&Host> {
-    let is_numbered = |host: &Host| host.version.starts_with(|first: char| first.is_ascii_digit());
-    let mut newest: Vec<&Host> = Vec::new();
-    for host in hosts {
-        match newest.iter_mut().find(|one| one.family == host.family) {
-            Some(one) if is_numbered(host) || !is_numbered(one) => *one = host,
-            Some(_) => {}
-            None => newest.push(host),
-        }
-    }
-    newest
-}
-
-/// The quickest carriers of simulated runs with their medians; a dash where there is none.
-fn quickest(reach: &[Reach], times: impl Fn(&Reach) -> Option<Times>) -> String {
-    let mut found: Vec<(u64, &str)> = reach
-        .iter()
-        .filter(|reach| reach.mode == "sim")
-        .filter_map(|reach| Some((times(reach)?.p50_ms, reach.carrier.as_str())))
-        .collect();
-    found.sort_unstable();
-    let words: Vec<_> = found
+/// The quickest carriers with their medians; a dash where there is none.
+fn said(ways: &[Way<'_>]) -> String {
+    let words: Vec<_> = ways
         .iter()
         .take(CARRIERS_MAX)
-        .map(|(ms, carrier)| format!("{} {}", one_line(carrier), duration(*ms)))
+        .map(|way| format!("{} {}", one_line(way.carrier), duration(way.times.p50_ms)))
         .collect();
     if words.is_empty() { "–".to_owned() } else { words.join(", ") }
 }
