@@ -72,7 +72,7 @@ impl Host {
     }
 
     /// The host that plays in its place if no host is named: the profile that it extends, if the two differ
-    /// only in their version.
+    /// only in their version, and in what is known about faulty servers.
     pub fn represented_by(&self) -> Option<&'static Arc<Self>> {
         let own = self.profile.as_ref()?;
         let parent = own.extends.as_ref()?;
@@ -81,7 +81,10 @@ impl Host {
         let alike = own.family == theirs.family
             && own.evidence().iter().zip(theirs.evidence()).all(|(one, two)| {
                 let is_version = one.name == "identity.client_info" || one.name.starts_with("fidelity.");
-                is_version || (one.value == two.value && one.is_unknown() == two.is_unknown())
+                // The own server sends no faulty line, so what is not known about these changes nothing.
+                let is_of_faults = ["faults.", "schemas."].iter().any(|area| one.name.starts_with(area))
+                    || one.name == "texts.content_required";
+                is_version || is_of_faults || (one.value == two.value && one.is_unknown() == two.is_unknown())
             });
         alike.then_some(other)
     }
