@@ -331,11 +331,16 @@ impl Seen<'_> {
             (Err(none), _) => none.clone(),
             (Ok(()), None) => met.fail("a call got no outcome", "a result", &last_server_line(met)),
             (Ok(()), Some((_, outcome, raw))) => {
-                // The error of a tool is a result; an error of the protocol, or a result that the host refuses, is none.
+                // Also the server's own error is an answer, and the host tells the model of it: a service may be away. A result
+                // that the host refuses is none.
+                let is_error = |raw: &Value| {
+                    raw.get("isError") == Some(&Value::Bool(true))
+                        || raw.get("code").is_some_and(Value::is_i64)
+                };
                 let answered = matches!(outcome, CallOutcome::Result | CallOutcome::Backgrounded)
-                    || raw.as_ref().is_some_and(|raw| raw.get("isError") == Some(&Value::Bool(true)));
+                    || raw.as_ref().is_some_and(is_error);
                 let said = raw.as_ref().map(Value::to_string).unwrap_or_default();
-                met.expect(answered, &format!("a call ends with {outcome:?}"), "a result", &said)
+                met.expect(answered, &format!("a call ends with {outcome:?}"), "an answer", &said)
             }
         }
     }
