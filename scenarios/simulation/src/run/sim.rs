@@ -171,10 +171,7 @@ impl Stage for SimStage {
     }
 
     fn files(&self, folder: &str) -> Vec<String> {
-        let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
-        let names =
-            self.disk.paths().into_iter().filter_map(|path| path.strip_prefix(&prefix).map(str::to_owned));
-        names.filter(|name| !name.contains('/')).collect()
+        self.disk.files(folder)
     }
 
     fn read(&self, path: &str) -> Vec<u8> {

@@ -3,6 +3,7 @@
 //! It must never be kinder than a real disk: unsynced bytes and names may be lost, and a failed sync has already lost
 //! the bytes that it should have kept.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Arc, Weak};
@@ -24,9 +25,20 @@ pub(super) struct Node {
     lost_from: Option<usize>,
     /// It was cut below the durable bytes since the last sync, so the two images may differ before their ends.
     was_cut: bool,
+    /// The checksum of the first of the bytes that programs read, and their number: a log grows at its end, and is stamped
+    /// at every record.
+    summed: Cell<(u32, usize)>,
 }
 
 impl Node {
+    /// The checksum of all bytes that programs read.
+    pub(super) fn checksum(&self) -> u32 {
+        let (sum, summed) = self.summed.get();
+        let sum = crc32c::crc32c_append(sum, &self.seen[summed..]);
+        self.summed.set((sum, self.seen.len()));
+        sum
+    }
+
     /// Makes the first `kept` bytes durable. It copies only new bytes, as a log is synced at every record.
     fn keep(&mut self, kept: usize) {
         if std::mem::take(&mut self.was_cut) {
@@ -139,12 +151,12 @@ impl Disk {
 
     pub(super) fn list(&self, dir: &str) -> Vec<String> {
         let below = format!("{dir}/");
-        let names = self.names.keys().chain(&self.folders);
-        let mut names: Vec<String> = names
-            .filter_map(|path| path.strip_prefix(&below))
-            .filter(|rest| !rest.contains('/'))
-            .map(str::to_owned)
-            .collect();
+        // A disk has thousands of files in other folders, so only the names below are looked at.
+        let names = self.names.range(below.clone()..).map(|(path, _)| path);
+        let folders = self.folders.range(below.clone()..);
+        let names = names.map_while(|path| path.strip_prefix(&below));
+        let names = names.chain(folders.map_while(|path| path.strip_prefix(&below)));
+        let mut names: Vec<String> = names.filter(|rest| !rest.contains('/')).map(str::to_owned).collect();
         names.sort_unstable();
         names
     }
@@ -217,6 +229,7 @@ impl Disk {
         let len = usize::try_from(len).unwrap_or(usize::MAX);
         node.was_cut |= len < node.durable.len();
         node.seen.resize(len, 0);
+        node.summed.take();
         node.lost_from = node.lost_from.filter(|from| *from < len);
     }
 
@@ -300,6 +313,7 @@ impl Disk {
         }
         for node in self.nodes.values_mut() {
             node.seen = after_power_cut(node, &dice);
+            node.summed.take();
             node.durable.clone_from(&node.seen);
             node.lost_from = None;
             node.was_cut = false;

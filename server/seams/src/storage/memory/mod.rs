@@ -105,6 +105,14 @@ impl MemoryStorage {
         self.locked().names.keys().cloned().collect()
     }
 
+    /// The names of the files in a folder, sorted; in the home folder itself when it is empty.
+    pub fn files(&self, folder: &str) -> Vec<String> {
+        let below = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+        let disk = self.locked();
+        let names = disk.names.range(below.clone()..).map_while(|(path, _)| path.strip_prefix(&below));
+        names.filter(|name| !name.contains('/')).map(str::to_owned).collect()
+    }
+
     /// The bytes of a file as programs see them, or `None` if there is no such file.
     pub fn bytes(&self, path: &str) -> Option<Vec<u8>> {
         let disk = self.locked();
@@ -147,8 +155,8 @@ impl Storage for MemoryStorage {
     fn stamp(&self, path: &str) -> io::Result<Option<Stamp>> {
         let disk = self.enter(path)?;
         Ok(disk.names.get(path).map(|inode| {
-            let seen = &disk.node(*inode).seen;
-            Stamp([*inode, seen.len() as u64, u64::from(crc32c::crc32c(seen)), 0])
+            let node = disk.node(*inode);
+            Stamp([*inode, node.seen.len() as u64, u64::from(node.checksum()), 0])
         }))
     }
 

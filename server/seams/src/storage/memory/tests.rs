@@ -107,3 +107,33 @@ fn a_failed_sync_of_synced_bytes_loses_nothing() {
         assert_eq!(storage.bytes("log").unwrap(), b"onetwo");
     }
 }
+
+#[test]
+fn a_stamp_is_that_of_the_bytes_however_they_came_there() {
+    let whole = |bytes: &[u8]| u64::from(crc32c::crc32c(bytes));
+    let storage = MemoryStorage::new();
+    let sum = || storage.stamp("log").unwrap().unwrap().0[2];
+    write(&storage, "log", b"one.", true).unwrap();
+    assert_eq!(sum(), whole(b"one."));
+    write(&storage, "log", b"two.", true).unwrap();
+    assert_eq!(sum(), whole(b"one.two."));
+    let mut file = storage.append("log", false).unwrap();
+    file.truncate(3).unwrap();
+    file.append(b"!").unwrap();
+    assert_eq!(sum(), whole(b"one!"));
+    storage.crash(Crash::Power, 3);
+    let (storage, left) = (storage.new_process(), storage.bytes("log").unwrap());
+    assert_eq!(storage.stamp("log").unwrap().unwrap().0[2], whole(&left));
+}
+
+#[test]
+fn a_folder_lists_what_lies_in_it_and_not_below() {
+    let storage = MemoryStorage::new();
+    for path in ["a", "in", "in/b", "in/c/d", "in-between/e", "inner/f"] {
+        storage.set_bytes(path, b"x");
+    }
+    assert_eq!(storage.files(""), ["a", "in"]);
+    assert_eq!(storage.files("in"), ["b"]);
+    assert_eq!(storage.list("in").unwrap(), ["b", "c"], "folders are listed too");
+    assert_eq!(storage.list("in/c").unwrap(), ["d"]);
+}
