@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::model::Report;
 use crate::stream::Stream;
-use crate::{badge_json, badge_svg, html, json, junit, markdown, pull_request, sarif};
+use crate::{badge_json, badge_svg, html, junit, markdown, pull_request, sarif};
 
 /// Why the reports could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -38,7 +38,8 @@ pub fn write_all(report: &Report, stream: &Stream, folder: &Path) -> Result<Vec<
     let files = [
         ("report.html", html(report, stream)?),
         ("report.md", markdown(report)),
-        ("report.json", json(report)?),
+        // Without indentation, which would double it.
+        ("report.json", serde_json::to_string(report)? + "\n"),
         ("junit.xml", junit(report)?),
         ("summary.md", pull_request(report)),
         ("report.sarif", sarif(report)?),

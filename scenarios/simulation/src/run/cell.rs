@@ -3,6 +3,7 @@
 use reports::event::{CellFinished, Failure, Status};
 
 use super::ended::{broken, panic_text, unplayed};
+use super::play::LINES_LEFT_OUT;
 use super::{process, sim};
 use crate::needs::Unplayed;
 use crate::plan::Cell;
@@ -44,6 +45,9 @@ pub enum Repeats {
 
 /// The host whose conversations a first look keeps.
 const SHOWN_HOST: &str = "claude-code@2.1.330";
+
+/// The most bytes on the wire that a first look keeps of a cell that passed.
+const FIRST_LOOK_WIRE_BYTES_MAX: usize = 12 * 1024;
 
 /// The share of the cells that run twice in a first look.
 const REPEATED_ONE_IN: u64 = 16;
@@ -91,8 +95,28 @@ pub fn run_cell(cell: &Cell, settings: &Settings) -> CellFinished {
         // With their capacity: thousands of days would keep gigabytes.
         finished.transcript = Vec::new();
         finished.model_view = Vec::new();
+    } else if settings.repeats == Repeats::Some && finished.status == Status::Pass {
+        cut(&mut finished);
     }
     finished
+}
+
+/// Cuts the wire of a passed cell to what its report has room for; a day of a host is megabytes.
+fn cut(finished: &mut CellFinished) {
+    let mut bytes = 0;
+    let room = finished.transcript.iter().take_while(|line| {
+        bytes += line.text.len();
+        bytes <= FIRST_LOOK_WIRE_BYTES_MAX
+    });
+    let kept = room.count();
+    let cut = finished.transcript.len() - kept;
+    if cut == 0 {
+        return;
+    }
+    finished.transcript.truncate(kept);
+    finished.transcript.shrink_to_fit();
+    let left_out = finished.session.entry(LINES_LEFT_OUT.to_owned()).or_default();
+    *left_out = (left_out.parse().unwrap_or(0) + cut).to_string();
 }
 
 fn simulated(cell: &Cell, twice: bool) -> CellFinished {
@@ -146,5 +170,28 @@ fn apply_known_issue(cell: &Cell, finished: &mut CellFinished) {
                 Some(format!("passes although it is a known issue: {}; remove the entry", issue.link));
         }
         _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reports::event::{Lane, WireLine};
+
+    use super::*;
+
+    #[test]
+    fn a_long_conversation_is_cut_and_its_lines_are_counted() {
+        let line = |at_ms| WireLine { at_ms, lane: Lane::Graph, text: "x".repeat(1024) };
+        let mut short = CellFinished::new("a.b", "h@1", "sim", Status::Pass);
+        short.transcript = (0..12).map(line).collect();
+        let mut long = CellFinished { transcript: (0..15).map(line).collect(), ..short.clone() };
+        let whole = short.clone();
+        cut(&mut short);
+        assert_eq!(short, whole);
+        cut(&mut long);
+        assert_eq!((long.transcript.len(), long.session[LINES_LEFT_OUT].as_str()), (12, "3"));
+        long.transcript.extend((12..14).map(line));
+        cut(&mut long);
+        assert_eq!(long.session[LINES_LEFT_OUT], "5", "added to what was left out before");
     }
 }

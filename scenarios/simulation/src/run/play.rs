@@ -41,6 +41,9 @@ pub(crate) struct GraphCall {
     pub(crate) status: u16,
 }
 
+/// The fact that counts the lines of a transcript that are not kept.
+pub(super) const LINES_LEFT_OUT: &str = "transcript lines left out";
+
 /// Graph's lines of a transcript that are kept.
 const GRAPH_LINES_MAX: usize = 2_000;
 
@@ -543,7 +546,7 @@ fn session_facts(view: &SessionView) -> BTreeMap<String, String> {
         }
     }
     if view.left_out > 0 {
-        facts.insert("transcript lines left out".to_owned(), view.left_out.to_string());
+        facts.insert(LINES_LEFT_OUT.to_owned(), view.left_out.to_string());
     }
     facts
 }
