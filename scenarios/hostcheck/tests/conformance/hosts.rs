@@ -191,6 +191,21 @@ fn a_fault_that_was_not_tried_on_a_version_is_unknown_there(
     }
 }
 
+#[rstest]
+#[case("string id", "hosts.opens", PASSES)]
+#[case("banner@tools/list", "hosts.tools", PASSES)]
+#[case("null cursor", "hosts.tools", FAILS)]
+#[case("another member@initialize", "hosts.opens", FAILS)]
+#[case("endless list", "hosts.pages", FAILS)]
+fn a_version_on_which_the_faults_were_tried_again_knows_them(
+    #[case] fault: &'static str,
+    #[case] row: &str,
+    #[case] wanted: &str,
+) {
+    let server = Older { fault, ..with_tools(described(10)) };
+    expect(server, "claude-code@2.0.73", row, (wanted, ""));
+}
+
 fn cells(server: &Older, row: &str, seen: &str) {
     let cells = NEWEST.iter().map(|host| match judged(server.clone(), host, row) {
         Outcome::Passed => '+',
