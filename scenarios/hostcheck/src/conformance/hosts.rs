@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use super::arguments;
 use super::blame::{Blame, Known};
+use super::busy;
 use super::discover::Discovered;
 use super::lab::Wishes;
 use super::meeting::{Met, meet};
@@ -89,26 +90,38 @@ pub(crate) async fn judge(
     }
     let picked = pick_tool(&plan.wishes, found);
     let tool = || picked.as_ref().map(|_| ());
-    let meet = || meet(profile, server_name, &plan.target, &plan.wishes, picked.as_ref().ok());
+    let has_tools = found.newest().is_some_and(|speaks| !speaks.tools.items.is_empty());
+    let call = (picked.as_ref().ok(), has_tools);
+    // On a busy machine a server waits for a processor, and a limit that passes meanwhile says nothing of the server.
+    let again = || async {
+        let slowdown = if plan.target.has_process() { busy::slowdown() } else { 1.0 };
+        let host = busy::stretched(profile, slowdown);
+        let mut met = meet(&host, server_name, &plan.target, &plan.wishes, call).await;
+        if slowdown > 1.0 {
+            let note = format!("the machine is busy: the host's limits were stretched {slowdown:.1} times");
+            met.record.note(0, Lane::Event, &note);
+        }
+        met
+    };
     let is_late = |met: &Met| {
         let seen = Seen { profile, server: server_name, found, met, tool: tool() };
         OF_TIME.iter().any(|check| matches!(seen.check(check), Outcome::Failed(_)))
     };
     let first = {
         let _turn = turns.beside().await;
-        meet().await
+        meet(profile, server_name, &plan.target, &plan.wishes, call).await
     };
     let mut tries = vec![first];
     if is_late(&tries[0]) {
-        let again = {
+        let second = {
             let _turn = turns.alone().await;
-            meet().await
+            again().await
         };
-        let differs = !is_late(&again);
-        tries = vec![again];
+        let differs = !is_late(&second);
+        tries = vec![second];
         if differs {
             let _turn = turns.alone().await;
-            tries.push(meet().await);
+            tries.push(again().await);
         }
     }
     rows()

@@ -54,13 +54,14 @@ pub(crate) struct Met {
     pub(crate) refused: Vec<String>,
 }
 
-/// Connects a host to the server and gives what happened.
+/// Connects a host to the server and gives what happened. A host that opens without the list of a server that has tools
+/// is waited for: some begin their first turn without the tools of a slow server, and have them in the next one.
 pub(crate) async fn meet(
     profile: &Arc<Profile>,
     server_name: &str,
     target: &Target,
     wishes: &Wishes,
-    tool: Option<&(String, Value)>,
+    (tool, has_tools): (Option<&(String, Value)>, bool),
 ) -> Met {
     let mut met = Met {
         record: Record { secrets: wishes.secrets.clone(), ..Record::default() },
@@ -95,7 +96,7 @@ pub(crate) async fn meet(
             match (&step, &event.kind) {
                 (Step::Opening, HostEventKind::Ready) => {
                     (step, deadline) = (Step::Listing, Instant::now() + REST_WITHIN);
-                    if met.tools_text.is_some() || tool.is_none() {
+                    if met.tools_text.is_some() || !has_tools {
                         (step, deadline) = begin(&orders, tool);
                     }
                 }

@@ -10,6 +10,7 @@
 
 mod arguments;
 mod blame;
+mod busy;
 mod causes;
 mod check;
 mod discover;
