@@ -257,6 +257,14 @@ cases! {
         }
         let (results, ..) = as_(b, MailAuth::Forged, None);
         assert!(results[0].contains("dmarc=fail") && results[1].contains("dmarc=pass"));
+        let (results, ..) = as_(b, MailAuth::ForgedBelowRelay, None);
+        assert!(results[0].starts_with("mx.relay.example; ") && results[1].contains("dmarc=pass"), "{results:?}");
+        let (results, inner, _) = as_(b, MailAuth::ForgedInternal, None);
+        assert!(results[0].contains("dmarc=none") && inner == ["Anonymous", "Internal"], "{inner:?}");
+        let (results, ..) = as_(b, MailAuth::OtherDomain, None);
+        assert!(results[0].contains("dmarc=pass action=none header.from=mallory.example"), "{results:?}");
+        let (results, ..) = as_(b, MailAuth::TwoVerdicts, None);
+        assert!(results[0].contains("dmarc=none") && results[0].contains("dmarc=pass"), "{results:?}");
         assert_eq!(as_(b, MailAuth::Internal, Some(MailEncryption::Rights)).2, ["message.rpmsg"]);
         assert_eq!(as_(b, MailAuth::Internal, Some(MailEncryption::Smime)).2, ["smime.p7m"]);
         let id = b.graph.mail(b.now, "bob", &MailSpec::default()).unwrap();

@@ -167,7 +167,18 @@ fn headers(spec: &MailSpec, inside: bool, address: &str) -> Vec<(String, String)
         MailAuth::Auto | MailAuth::Pass => (results("pass", "pass reason=100"), "Anonymous"),
         MailAuth::Composite => (results("none", "pass reason=109"), "Anonymous"),
         MailAuth::Fail | MailAuth::Forged => (results("fail", "fail reason=000"), "Anonymous"),
-        MailAuth::None => (results("none", "none reason=405"), "Anonymous"),
+        MailAuth::None | MailAuth::ForgedInternal => (results("none", "none reason=405"), "Anonymous"),
+        MailAuth::ForgedBelowRelay => {
+            (format!("mx.relay.example; {}", results("fail", "fail reason=000")), "Anonymous")
+        }
+        MailAuth::OtherDomain => {
+            let line = results("pass", "pass reason=100");
+            (line.replace(&format!("header.from={domain}"), "header.from=mallory.example"), "Anonymous")
+        }
+        MailAuth::TwoVerdicts => {
+            let again = results("pass", "pass reason=100");
+            (format!("{};{again}", results("none", "none reason=405")), "Anonymous")
+        }
         MailAuth::Internal => (
             format!(
                 "dkim=none (message not signed) header.d=none;dmarc=none action=none header.from={domain};"
@@ -180,7 +191,10 @@ fn headers(spec: &MailSpec, inside: bool, address: &str) -> Vec<(String, String)
         ("Authentication-Results".to_owned(), line),
         ("X-MS-Exchange-Organization-AuthAs".to_owned(), inner.to_owned()),
     ];
-    if auth == MailAuth::Forged {
+    if auth == MailAuth::ForgedInternal {
+        list.push(("X-MS-Exchange-Organization-AuthAs".to_owned(), "Internal".to_owned()));
+    }
+    if matches!(auth, MailAuth::Forged | MailAuth::ForgedBelowRelay) {
         list.push(("Authentication-Results".to_owned(), results("pass", "pass reason=100")));
         list.push(("Authentication-Results-Original".to_owned(), results("pass", "pass reason=100")));
     }

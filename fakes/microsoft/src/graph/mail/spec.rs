@@ -105,6 +105,14 @@ pub enum MailAuth {
     Internal,
     /// DMARC failed, and the sender wrote a passing result into the mail.
     Forged,
+    /// The topmost result names a relay, and below it stands a passing one without a name, which the sender wrote.
+    ForgedBelowRelay,
+    /// No verdict, and the sender wrote that the mail never left the organisation.
+    ForgedInternal,
+    /// DMARC passed for another domain than the sender's.
+    OtherDomain,
+    /// A line has no verdict, and a passing one after it.
+    TwoVerdicts,
 }
 
 /// How a mail is encrypted.
