@@ -171,12 +171,13 @@ async fn say(play: &Play<'_>, say: &BotSay) -> anyhow::Result<()> {
 
 fn make(play: &Play<'_>, say: &BotSay, label: &str, n: u32) -> anyhow::Result<BotDelivery> {
     let scenario = &play.cell.scenario.scenario;
-    let handle = say.from.clone().or_else(|| scenario.world.people.keys().next().cloned());
+    let number = |text: &String| text.replace("{n}", &n.to_string());
+    let handle = say.from.as_ref().map(number).or_else(|| scenario.world.people.keys().next().cloned());
     let handle = handle.ok_or_else(|| anyhow::anyhow!("no person of this world can write to the bot"))?;
     let person = play.graph.with(|graph| graph.person(&handle).cloned())?;
     let name = person.display_name.clone().unwrap_or_default();
     let from = BotPerson { object_id: person.object_id, tenant_id: person.tenant_id, name };
-    let conversation = say.conversation.clone().unwrap_or_else(|| "bot".to_owned());
+    let conversation = say.conversation.as_ref().map_or_else(|| "bot".to_owned(), number);
     let group = conversation.starts_with("group");
     let id = match &say.message {
         Some(message) => Some(
@@ -192,7 +193,7 @@ fn make(play: &Play<'_>, say: &BotSay, label: &str, n: u32) -> anyhow::Result<Bo
         conversation,
         group,
         mention: say.mention,
-        text: say.text.replace("{n}", &n.to_string()),
+        text: number(&say.text),
         quote: say.quote.clone(),
         id,
         forgery: say.forged,

@@ -52,7 +52,8 @@ pub(super) async fn write(play: &Play<'_>, mail: &MailWrite) -> anyhow::Result<(
             None => format!("mail-{}", play.with_view(None, |view| view.ledger.written().len() + 1)),
         };
         let expected = expected(&spec);
-        deliver(play, mail, spec, &label, expected)?;
+        let from = mail.from.as_ref().map(number);
+        deliver(play, &MailWrite { from, ..mail.clone() }, spec, &label, expected)?;
         if let Some(every) = every {
             tokio::time::sleep(every).await;
         }

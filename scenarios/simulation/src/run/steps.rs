@@ -410,7 +410,9 @@ async fn write_messages(play: &Play<'_>, write: &Write) -> anyhow::Result<()> {
             None => format!("message-{}", play.with_view(None, |view| view.ledger.written().len() + 1)),
         };
         let expected = plain(&message);
-        post(play, write, message, &label, expected)?;
+        let chat = write.chat.as_ref().map(number);
+        let from = write.from.as_ref().map(number);
+        post(play, &Write { chat, from, ..write.clone() }, message, &label, expected)?;
         if let Some(every) = every {
             tokio::time::sleep(every).await;
         }

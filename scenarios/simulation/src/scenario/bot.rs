@@ -28,9 +28,10 @@ pub enum BotStep {
 pub struct BotSay {
     /// The kind of event; a message when left out.
     pub event: BotEvent,
-    /// Person handle; the first of the world when left out.
+    /// Person handle, with `{n}` as in the text; the first of the world when left out.
     pub from: Option<String>,
-    /// Handle of the conversation; `bot` when left out. One that begins with `group` has more than two people.
+    /// Handle of the conversation, with `{n}` as in the text; `bot` when left out. One that begins with `group` has more
+    /// than two people.
     pub conversation: Option<String>,
     /// It begins with a mention of the bot.
     pub mention: bool,

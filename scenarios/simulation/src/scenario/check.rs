@@ -100,17 +100,23 @@ fn one_text(names: &Names<'_>, given: [bool; 3]) -> Checked {
     names.ensure(count <= 1, "a message has one of `text`, `html` and `vector`", None)
 }
 
+/// The names that a name with `{n}` stands for.
+fn numbered(name: Option<&String>, count: Option<u32>) -> Vec<String> {
+    let numbers = 1..=count.unwrap_or(1);
+    name.map_or_else(Vec::new, |name| numbers.map(|n| name.replace("{n}", &n.to_string())).collect())
+}
+
 fn check_step(names: &mut Names<'_>, step: &Step) -> Checked {
     match step {
         Step::Write(write) => {
-            names.chats(&write.chat)?;
-            names.people(&write.from)?;
+            names.chats(&numbered(write.chat.as_ref(), write.count))?;
+            names.people(&numbered(write.from.as_ref(), write.count))?;
             names.messages(write.message.iter().flat_map(|message| &message.quotes))?;
             one_text(names, [write.text.is_some(), write.html.is_some(), write.vector.is_some()])?;
             names.give(write.label.as_ref(), write.count)
         }
         Step::Mail(mail) => {
-            names.people(&mail.from)?;
+            names.people(&numbered(mail.from.as_ref(), mail.count))?;
             names.messages(mail.message.as_ref().and_then(|message| message.answers.as_ref()))?;
             one_text(names, [mail.text.is_some(), mail.html.is_some(), mail.vector.is_some()])?;
             names.give(mail.label.as_ref(), mail.count)
@@ -201,7 +207,7 @@ fn check_step(names: &mut Names<'_>, step: &Step) -> Checked {
 fn check_bot(names: &mut Names<'_>, bot: &BotStep) -> Checked {
     match bot {
         BotStep::Say(say) => {
-            names.people(&say.from)?;
+            names.people(&numbered(say.from.as_ref(), say.count))?;
             names.messages(&say.message)?;
             names.ensure(
                 say.forged.is_none() || say.status.is_some() || say.unheard,

@@ -102,7 +102,7 @@ fn unique(mut all: Vec<Loaded>) -> Result<Vec<Loaded>, ScenarioError> {
 
 /// Parses one file's text; `file` is the name used in messages.
 pub fn parse(file: &str, source: &str) -> Result<Loaded, ScenarioError> {
-    let scenario: Scenario = serde_saphyr::from_str(source).map_err(|error| {
+    let mut scenario: Scenario = serde_saphyr::from_str(source).map_err(|error| {
         let message = first_line(&error.to_string());
         match error.location() {
             Some(at) => {
@@ -111,6 +111,7 @@ pub fn parse(file: &str, source: &str) -> Result<Loaded, ScenarioError> {
             None => ScenarioError { rendered: format!("error: {message}\n --> {file}") },
         }
     })?;
+    scenario.add_crowd();
     check(file, source, &scenario)?;
     Ok(Loaded { scenario, file: file.to_owned(), source: source.into(), builtin: false })
 }

@@ -92,6 +92,10 @@ pub struct Scenario {
     /// People that the server's allowlist does not have; everybody else may speak.
     #[serde(default)]
     pub strangers: Vec<String>,
+    /// So many further people who may speak, `p1`, `p2` and so on, each with a chat of the same name, to see that lists
+    /// are read to their end and in their order.
+    #[serde(default)]
+    pub crowd: u32,
     /// Further chats without an allowed person, to see that cost does not grow.
     #[serde(default)]
     pub idle_chats: u32,
@@ -120,6 +124,15 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// Adds the people of the crowd and their chats to the world.
+    fn add_crowd(&mut self) {
+        for handle in (1..=self.crowd).map(|n| format!("p{n}")) {
+            let chat = ChatSpec { members: vec![handle.clone()], ..ChatSpec::default() };
+            self.world.chats.entry(handle.clone()).or_insert(chat);
+            self.world.people.entry(handle).or_default();
+        }
+    }
+
     /// Whether `entraclaw setup` is really run, so that hosts know of the server by their files alone.
     pub fn runs_setup(&self) -> bool {
         self.steps.iter().any(|step| matches!(step.value, Step::Setup(_)))

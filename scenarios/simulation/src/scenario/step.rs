@@ -140,9 +140,9 @@ pub enum Inbound {
 #[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Write {
-    /// Chat handle; `dm` when left out.
+    /// Chat handle, with `{n}` as in the text; `dm` when left out.
     pub chat: Option<String>,
-    /// Person handle; the first person of the chat when left out.
+    /// Person handle, with `{n}` as in the text; the first person of the chat when left out.
     pub from: Option<String>,
     /// Plain text. `{n}` is the number of the message when `count` is more than 1. With ` $fill:8000` at its end it goes
     /// on in numbered words up to so many characters.
@@ -169,7 +169,7 @@ pub struct Write {
 #[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MailWrite {
-    /// Person handle; the first person of the world when left out.
+    /// Person handle, with `{n}` as in the subject; the first person of the world when left out.
     pub from: Option<String>,
     /// The subject. `{n}` is the number of the mail when `count` is more than 1.
     pub subject: Option<String>,
