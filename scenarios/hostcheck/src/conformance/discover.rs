@@ -128,7 +128,13 @@ pub(crate) async fn discover(
         (version, meet(target, version, within).await)
     });
     met.extend(futures_util::future::join_all(later).await);
-    let answered = met.iter().any(|(_, met)| met.as_ref().is_ok_and(|met| met.reply.is_answer()));
+    let answers = |met: &std::io::Result<Met>| met.as_ref().is_ok_and(|met| met.reply.is_answer());
+    let answered = met.iter().any(|(_, met)| answers(met));
+    // A server that answers one handshake and is silent at another may only have been slow, or its start may have failed.
+    for (version, met) in met.iter_mut().filter(|(_, met)| answered && !answers(met)) {
+        opening(*version, ANSWER_WITHIN);
+        *met = meet(target, *version, ANSWER_WITHIN).await;
+    }
     for (version, met) in met {
         let mut met = match met {
             Ok(met) => met,

@@ -126,6 +126,8 @@ mod tests {
         pace.hold(Scope::Chat("a"), now + Duration::from_secs(30));
         assert_eq!(pace.book(Scope::Chat("a"), now), now + Duration::from_secs(30));
         assert_eq!(pace.book(Scope::Chat("b"), now), now + CHAT_SPACING);
+        // The budget of all requests is whole again by then.
+        let now = now + SECOND;
         assert_eq!(pace.book(Scope::Common, now), now);
         pace.hold(Scope::Mailbox, now + Duration::from_secs(9));
         assert_eq!(pace.book(Scope::Mailbox, now), now + Duration::from_secs(9));
