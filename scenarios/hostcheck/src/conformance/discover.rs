@@ -9,7 +9,7 @@ use std::time::Duration;
 use schemas::Version;
 use serde_json::Value;
 
-use super::session::{ANSWER_WITHIN, GRACE, Listed, Reply, START_WITHIN, Session};
+use super::session::{ANSWER_WITHIN, GRACE, Listed, Reply, SILENCE_AFTER, START_WITHIN, Session};
 use super::target::Target;
 use super::wire::{Record, Wire};
 
@@ -18,6 +18,9 @@ pub const VERSIONS: [Version; 3] = [Version::V2025_06_18, Version::V2025_11_25, 
 
 /// Time limit for the exit code and stderr of a server that ended at once.
 const LAST_WORDS_WITHIN: Duration = Duration::from_secs(1);
+
+/// How many times longer a later start may take than the first one, in which some programs are downloaded.
+const SLOWER_MAX: u32 = 4;
 
 /// What the server is in one version.
 #[derive(Debug, Clone)]
@@ -122,18 +125,25 @@ pub(crate) async fn discover(
     // Slow first starts, for example with a download, have had their time.
     let is_silent =
         |met: &(Version, std::io::Result<Met>)| met.1.as_ref().is_ok_and(|met| met.reply == Reply::Silent);
-    let within = if is_silent(&met[0]) { ANSWER_WITHIN } else { START_WITHIN };
+    // One that answered once is not slower by much the next time; silence is how some refuse what they don't know.
+    let within = match &met[0].1 {
+        Ok(first) if first.reply.is_answer() => {
+            START_WITHIN.min(Duration::from_millis(first.took_ms) * SLOWER_MAX + SILENCE_AFTER)
+        }
+        _ if is_silent(&met[0]) => ANSWER_WITHIN,
+        _ => START_WITHIN,
+    };
     let later = others.map(|version| async move {
         opening(version, within);
         (version, meet(target, version, within).await)
     });
     met.extend(futures_util::future::join_all(later).await);
-    let answers = |met: &std::io::Result<Met>| met.as_ref().is_ok_and(|met| met.reply.is_answer());
-    let answered = met.iter().any(|(_, met)| answers(met));
-    // A server that answers one handshake and is silent at another may only have been slow, or its start may have failed.
-    for (version, met) in met.iter_mut().filter(|(_, met)| answered && !answers(met)) {
-        opening(*version, ANSWER_WITHIN);
-        *met = meet(target, *version, ANSWER_WITHIN).await;
+    let answered = met.iter().any(|(_, met)| met.as_ref().is_ok_and(|met| met.reply.is_answer()));
+    // Where a server answers one handshake and ends at another, its start may have failed.
+    let is_gone = |met: &std::io::Result<Met>| met.as_ref().is_ok_and(|met| met.reply == Reply::Gone);
+    for (version, met) in met.iter_mut().filter(|(_, met)| answered && is_gone(met)) {
+        opening(*version, within);
+        *met = meet(target, *version, within).await;
     }
     for (version, met) in met {
         let mut met = match met {
