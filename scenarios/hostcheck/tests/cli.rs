@@ -1,5 +1,7 @@
 //! The command line: listings, verdicts, errors with their fix, exit codes.
 
+#![cfg_attr(unix, expect(clippy::disallowed_methods, reason = "tests write and read files of their own"))]
+
 use assert_cmd::Command;
 use rstest::rstest;
 use serde_json::Value;
@@ -73,7 +75,10 @@ fn rows_are_listed_with_and_without_the_flag_that_names_them() {
 #[case(&["run", "--server", "x", "--protocol", "2024-11-05"], "there are rows for 2025-06-18")]
 #[case(&["run", "--server", "x", "--long-call", "t={"], "the arguments of t are no JSON")]
 #[case(&["run", "--url", "ftp://contoso.com"], "must begin with http:// or https://")]
-#[case(&["run", "--call-all-tools"], "--server <CMD>|--url <URL>")]
+#[case(&["run", "--call-all-tools"], "--server <CMD>|--url <URL>|--config <FILE>")]
+#[case(&["run", "--url", "http://127.0.0.1:1/", "--bearer-env", "HOSTCHECK_NEVER_SET"], "export the token under that name")]
+#[case(&["run", "--server", "x", "--header", "A: b"], "are for a server behind an address")]
+#[case(&["run", "--config", "no-such-file.json"], "cannot read no-such-file.json")]
 fn a_mistake_is_told_with_its_fix_and_exit_code_2(#[case] arguments: &[&str], #[case] wanted: &str) {
     let (code, _, stderr) = run(arguments);
     assert_eq!(code, 2, "{stderr}");
@@ -186,4 +191,95 @@ fn validation_is_one_verdict_a_line() {
     let valid: Vec<_> = verdicts.iter().map(|v| (v["line"].as_u64(), v["valid"].as_bool())).collect();
     assert_eq!(valid, [(Some(1), Some(true)), (Some(2), Some(false)), (Some(3), Some(true))]);
     assert_eq!(verdicts[1]["definition"], "CallToolRequest");
+}
+
+/// A server in two lines of shell: it answers every request with the values of its environment, and tells how it ended.
+#[cfg(unix)]
+const SPEAKS: &str = r#"
+while read -r line; do
+  case "$line" in
+    *'"method":"initialize"'*)
+      printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"%s-%s","version":"1"}}}\n' \
+        "$(printf %s "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')" "$GIVEN" "${PWD##*/}" ;;
+    *'"id":'*)
+      printf '{"jsonrpc":"2.0","id":%s,"result":{}}\n' "$(printf %s "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')" ;;
+  esac
+done
+"#;
+
+#[cfg(unix)]
+#[test]
+fn a_server_is_named_as_in_a_shell_or_by_a_configuration() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::create_dir(path("inside")).unwrap();
+    std::fs::write(path("inside/serve.sh"), SPEAKS).unwrap();
+    let config = r#"{"mcpServers": {
+        "one": {"command": "sh", "args": ["serve.sh"], "env": {"GIVEN": "${WHO:-bob}-configured"}, "cwd": "inside"},
+        "two": {"command": "sh"}
+    }}"#;
+    std::fs::write(path("mcp.json"), config).unwrap();
+    let name_of = |words: &[&str]| {
+        let mut command = hostcheck();
+        command.current_dir(folder.path()).env("WHO", "alice-of-contoso").args([
+            "run",
+            "--protocol",
+            "2025-11-25",
+        ]);
+        let output = command.args(words).args(["lifecycle.ping", "pipes.sigterm"]).output().unwrap();
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        let events = std::fs::read_to_string(path("hostcheck-out/protocol/events.jsonl")).expect(&told);
+        let first: Value = serde_json::from_str(events.lines().next().unwrap()).unwrap();
+        let sigterm = events.lines().find(|line| line.contains("\"scenario\":\"pipes.sigterm\"")).unwrap();
+        let sigterm: Value = serde_json::from_str(sigterm).unwrap();
+        (
+            first["server"]["name"].clone(),
+            first["server"]["started_as"].clone(),
+            sigterm["status"].clone(),
+            events,
+        )
+    };
+    let (name, started_as, sigterm, _) = name_of(&["--server", "cd inside && GIVEN=$WHO sh serve.sh"]);
+    assert_eq!((name, sigterm), ("<secret>-inside".into(), "pass".into()));
+    assert_eq!(started_as, "cd inside && GIVEN=$WHO sh serve.sh");
+    let (name, started_as, sigterm, events) = name_of(&["--config", "mcp.json", "--name", "one"]);
+    assert_eq!((name, sigterm), ("<secret>-inside".into(), "pass".into()));
+    assert_eq!(started_as, "one of mcp.json");
+    assert!(!events.contains("alice"), "{events}");
+}
+
+/// A server that asks the user as soon as the connection is open.
+#[cfg(unix)]
+const ASKS: &str = r#"
+while read -r line; do
+  id="$(printf %s "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')"
+  case "$line" in
+    *'"method":"server/discover"'*)
+      printf '{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"no such method"}}\n' "$id" ;;
+    *'"method":"initialize"'*)
+      printf '{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"asks","version":"1"}}}\n' "$id" ;;
+    *'"method":"notifications/initialized"'*)
+      printf '{"jsonrpc":"2.0","id":"ask","method":"elicitation/create","params":{"mode":"form","message":"Who?","requestedSchema":{"type":"object","properties":{}}}}\n' ;;
+  esac
+done
+"#;
+
+#[cfg(unix)]
+#[test]
+fn a_headless_host_plays_its_own_mode() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("serve.sh"), ASKS).unwrap();
+    std::fs::write(folder.path().join("script.yaml"), "- wait_ms: 1500\n- exit\n").unwrap();
+    let answers = |flags: &[&str]| {
+        let mut command = hostcheck();
+        command.current_dir(folder.path()).args(["host", "claude-code@2.1.317", "--log", "wire.jsonl"]);
+        let words = ["--script", "script.yaml"];
+        let output = command.args(words).args(flags).args(["--", "sh", "serve.sh"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        let log = std::fs::read_to_string(folder.path().join("wire.jsonl")).unwrap();
+        assert!(log.contains("elicitation/create"), "{log}");
+        log.contains("cancel")
+    };
+    // By its profile the user is asked at a terminal, and the question is cancelled at once without one.
+    assert!(!answers(&[]) && answers(&["--headless"]));
 }

@@ -8,7 +8,7 @@ use fake_hosts::drive::{HostEventKind, NOT_STARTED, drive};
 use fake_hosts::log::Dir;
 use fake_hosts::process::{ProcessServer, ServerCommand};
 use fake_hosts::script::{Script, play};
-use fake_hosts::{HostMachine, HostOptions};
+use fake_hosts::{HostMachine, HostOptions, Mode};
 use tokio::sync::mpsc;
 
 use super::select;
@@ -41,6 +41,10 @@ pub struct Args {
     /// server and ends.
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
+    /// Play the host's headless mode, as with `-p` or `exec`, where its profile says what differs there. Without it the host
+    /// has a terminal.
+    #[arg(long)]
+    headless: bool,
     /// The wire log, one JSON object a line. A file that exists is replaced.
     #[arg(long, value_name = "FILE")]
     log: PathBuf,
@@ -86,9 +90,10 @@ pub(super) fn main(args: &Args) -> Outcome {
             arguments: args.command[1..].to_vec(),
             ..ServerCommand::default()
         });
+        let mode = if args.headless { Mode::Print } else { Mode::Tui };
         let (orders, order_queue) = mpsc::channel(QUEUE_MAX);
         let (events, event_queue) = mpsc::channel(QUEUE_MAX);
-        let machine = HostMachine::new(profile, HostOptions::default());
+        let machine = HostMachine::new(profile, HostOptions { mode, ..HostOptions::default() });
         let (mut failed, mut unstarted) = (None, None);
         let mut written = Ok(());
         let played = play(script, orders, event_queue, |event| match &event.kind {

@@ -22,6 +22,7 @@ mod schema;
 mod screen;
 pub mod select;
 pub mod server;
+mod subject;
 mod validate;
 
 use std::process::ExitCode;

@@ -7,9 +7,9 @@ use crate::exit::{EXIT_CODES, Outcome};
 
 /// The error where no server is named. The words may be a suite, or a command that this program does not
 /// have.
-const NO_SERVER: &str = "no server is named; write --server 'CMD' or --url URL. Scenarios are played by `simulation`, which also \
-                         has the commands mutants, scenario, new, play and bench; in a checkout of this repository start it with \
-                         `cargo run --release --` and the same words";
+const NO_SERVER: &str = "no server is named; write --server 'CMD', --url URL or --config FILE. Scenarios are played by \
+                         `simulation`, which also has the commands mutants, scenario, new, play and bench; in a checkout of \
+                         this repository start it with `cargo run --release --` and the same words";
 
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = EXIT_CODES)]

@@ -1,5 +1,5 @@
 //! `hostcheck run --server`: judges any server by the protocol and by the hosts. It must never print or write
-//! a value that was given with `--env`.
+//! a value of a variable or of a header.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,34 +11,28 @@ use schemas::Version;
 use serde_json::{Value, json};
 
 use super::progress::Progress;
+use super::subject::{self, Subject, quoted};
 use super::{folder, output, overview, screen, select};
-use crate::conformance::{self, About, Asked, Judged, Level, Placed, Plan, Target, VERSIONS, Wishes};
+use crate::conformance::{
+    self, About, Address, Asked, Judged, Level, Placed, Plan, Target, VERSIONS, Wishes,
+};
 use crate::exit::{EXIT_FAILED, EXIT_INCOMPLETE, EXIT_PASSED, Outcome};
 use crate::hint;
 use crate::host::{self, Host};
 use crate::print::{out, warn};
 
+pub use super::subject::SUBJECT;
+
 /// Servers that run at the same time. They mostly wait, so there may be more than cores.
 const AT_ONCE: usize = 4;
 /// Time limit of the first connection to an address.
 const REACH_TIME_MAX: Duration = Duration::from_secs(10);
-/// Shortest value of a variable that is masked in all output. Masking a shorter one would hide half of every
-/// text.
-const SECRET_CHARS_MIN: usize = 6;
-
-/// The subject in the event stream, for a server that is not this project's own.
-pub const SUBJECT: &str = "subject";
-
 /// The flags that name a server and say how it is judged.
 #[derive(Debug, Clone, clap::Args)]
 #[command(next_help_heading = "Your own server")]
 pub struct Flags {
-    /// Judge this server: its command as in a shell, like 'npx -y my-server'.
-    #[arg(long, value_name = "CMD", group = SUBJECT)]
-    server: Option<String>,
-    /// Judge the server at this address, over streamable HTTP.
-    #[arg(long, value_name = "URL", group = SUBJECT)]
-    url: Option<String>,
+    #[command(flatten)]
+    subject: subject::Flags,
     /// Ask in this version of the protocol only, which the server then has to speak; may be repeated.
     #[arg(long, value_name = "VERSION", requires = SUBJECT)]
     protocol: Vec<String>,
@@ -52,13 +46,6 @@ pub struct Flags {
     /// running calls. It is cancelled once; the same call is also awaited to its end, for at most a minute.
     #[arg(long, value_name = "TOOL[=JSON]", requires = SUBJECT)]
     long_call: Option<String>,
-    /// Set a variable for the server, or pass one on. Only PATH, HOME and similar ones are passed on by
-    /// default.
-    #[arg(long = "env", value_name = "NAME[=VALUE]", requires = SUBJECT)]
-    environment: Vec<String>,
-    /// The name of the server in the configuration of the hosts; the server's own name when left out.
-    #[arg(long, value_name = "NAME", requires = SUBJECT)]
-    name: Option<String>,
     /// The file of the server's repository to which findings of `report.sarif` point, like package.json.
     /// GitHub's code scanning refuses findings that point to no file.
     #[arg(long, value_name = "FILE", value_parser = file_of_repository, requires = SUBJECT)]
@@ -100,7 +87,7 @@ impl Flags {
 
     /// Whether a server is named.
     pub fn is_given(&self) -> bool {
-        self.server.is_some() || self.url.is_some()
+        self.subject.is_given()
     }
 }
 
@@ -112,12 +99,21 @@ pub fn main(
     seed: u64,
     (folder, against): (&Path, &output::Against),
 ) -> Outcome {
-    let plan = plan(args, words, hosts, seed)?;
+    #[expect(clippy::disallowed_methods, reason = "the command line's edge reads the environment")]
+    let given: BTreeMap<String, String> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    let subject = args.subject.resolve(&given)?;
+    if let Some(note) = subject.note {
+        warn(note);
+    }
+    let plan = plan(args, subject, words, hosts, seed)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    if let Some(address) = &args.url
+    if let Target::Url(address) = &plan.target
         && let Err(problem) = runtime.block_on(reach(address))
     {
-        warn(&format!("error: --url: {problem}; start the server first, or check the address"));
+        let problem = conformance::masked(&problem, &plan.wishes.secrets);
+        warn(&format!("error: {}: {problem}", args.subject.flag()));
         return Ok(EXIT_INCOMPLETE);
     }
     let progress = Progress::default();
@@ -134,8 +130,8 @@ pub fn main(
     let asked = Asked {
         command: conformance::masked(&repeat(args, words, hosts, seed), &plan.wishes.secrets),
         again: conformance::masked(&repeat(args, &[], hosts, seed), &plan.wishes.secrets),
-        started_as: conformance::masked(&started_as(args), &plan.wishes.secrets),
-        mode: if args.url.is_some() { select::HTTP } else { "process" }.to_owned(),
+        started_as: conformance::masked(&args.subject.started_as(plan.name.as_deref()), &plan.wishes.secrets),
+        mode: if plan.target.has_address() { select::HTTP } else { "process" }.to_owned(),
         timeless: args.timeless,
         seed,
         findings_in: args.findings_in.clone().unwrap_or_default(),
@@ -185,7 +181,7 @@ pub fn main(
     if !args.json {
         if let Some(reason) = &found.about.unreachable {
             out(&format!("the server could not be judged: {reason}"));
-            out(if args.url.is_some() {
+            out(if plan.target.has_address() {
                 "check that the address is that of the MCP endpoint, its path included"
             } else {
                 "start its command by hand and type a line: it should answer on standard output, flushed, and end when its input \
@@ -211,51 +207,35 @@ pub fn main(
     })
 }
 
-/// Whether a server listens at an address. It is asked once, because each row would wait for its own timeout.
-async fn reach(address: &str) -> Result<(), String> {
-    let place = url::Url::parse(address).ok();
+/// Whether a server listens at an address and lets this caller in. It is asked once, because each row would wait for its
+/// own timeout or meet the same refusal.
+async fn reach(address: &Address) -> Result<(), String> {
+    const WAY: &str = "start the server first, or check the address";
+    let place = url::Url::parse(address.url()).ok();
     let place = place.and_then(|url| Some((url.host_str()?.to_owned(), url.port_or_known_default()?)));
-    // `plan` has already refused an address without a host.
+    // An address without a host was refused before.
     let Some((host, port)) = place else { return Ok(()) };
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     match tokio::time::timeout(REACH_TIME_MAX, tokio::net::TcpStream::connect((bare, port))).await {
-        Ok(Ok(_)) => Ok(()),
-        Ok(Err(error)) => Err(format!("no connection to {host}:{port}: {error}")),
-        Err(_) => Err(format!("no connection to {host}:{port} within {} s", REACH_TIME_MAX.as_secs())),
+        Ok(Ok(_)) => {}
+        Ok(Err(error)) => return Err(format!("no connection to {host}:{port}: {error}; {WAY}")),
+        Err(_) => {
+            return Err(format!(
+                "no connection to {host}:{port} within {} s; {WAY}",
+                REACH_TIME_MAX.as_secs()
+            ));
+        }
     }
+    conformance::authorization_wanted(address).await.map_or(Ok(()), Err)
 }
 
-fn plan(args: &Flags, words: &[String], hosts: &[String], seed: u64) -> anyhow::Result<Plan> {
-    #[expect(clippy::disallowed_methods, reason = "the command line's edge reads the environment")]
-    let given: BTreeMap<String, String> = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect();
-    let mut extra = BTreeMap::new();
-    for variable in &args.environment {
-        let (name, value) = if let Some((name, value)) = variable.split_once('=') {
-            (variable_name(name)?, value.to_owned())
-        } else {
-            variable_name(variable)?;
-            let value = given.get(variable).cloned();
-            let value =
-                value.with_context(|| format!("--env: {variable} is not set; write {variable}=VALUE"))?;
-            (variable.as_str(), value)
-        };
-        extra.insert(name.to_owned(), value);
-    }
-    let target = match (&args.server, &args.url) {
-        (Some(line), _) => Target::command(line, &given, &extra)?,
-        (None, Some(address)) => {
-            let parsed =
-                url::Url::parse(address).with_context(|| format!("--url: {address:?} is no address"))?;
-            anyhow::ensure!(
-                matches!(parsed.scheme(), "http" | "https"),
-                "--url: {address:?} must begin with http:// or https://"
-            );
-            Target::Url(address.clone())
-        }
-        (None, None) => anyhow::bail!("name a server with --server or --url"),
-    };
+fn plan(
+    args: &Flags,
+    subject: Subject,
+    words: &[String],
+    hosts: &[String],
+    seed: u64,
+) -> anyhow::Result<Plan> {
     let versions = versions(&args.protocol)?;
     // A question that was named is asked, however long it takes.
     let is_full = args.full || !words.is_empty();
@@ -264,11 +244,11 @@ fn plan(args: &Flags, words: &[String], hosts: &[String], seed: u64) -> anyhow::
         quick: !is_full,
         seed,
         long_call: args.long_call.as_deref().map(long_call).transpose()?,
-        secrets: extra.into_values().filter(|value| value.chars().count() >= SECRET_CHARS_MIN).collect(),
+        secrets: subject.secrets,
     };
     Ok(Plan {
-        target,
-        name: args.name.clone(),
+        target: subject.target,
+        name: subject.name,
         wishes: Arc::new(wishes),
         rows: rows(words, args.level)?,
         full: is_full,
@@ -288,16 +268,6 @@ fn file_of_repository(text: &str) -> Result<String, String> {
     }
     Err("write it from the root of the repository, with slashes, like packages/server/package.json"
         .to_owned())
-}
-
-/// Checks the name of a variable. A name that is not valid would reach no server, or prevent its start.
-fn variable_name(name: &str) -> anyhow::Result<&str> {
-    anyhow::ensure!(!name.is_empty(), "--env: the name is empty; write NAME=VALUE or NAME");
-    anyhow::ensure!(
-        !name.chars().any(|letter| letter.is_whitespace() || letter.is_control()),
-        "--env: {name:?} is no name of a variable, which has no blanks; write NAME=VALUE, each with an --env of its own"
-    );
-    Ok(name)
 }
 
 fn versions(words: &[String]) -> anyhow::Result<Vec<Version>> {
@@ -403,15 +373,10 @@ fn pick_hosts(words: &[String]) -> anyhow::Result<Vec<Arc<Host>>> {
 /// The command that repeats the run, without the values of variables.
 fn repeat(args: &Flags, words: &[String], hosts: &[String], seed: u64) -> String {
     let mut parts = vec!["hostcheck run".to_owned()];
-    parts.extend(args.server.iter().map(|line| format!("--server {}", quoted(line))));
-    parts.extend(args.url.iter().map(|url| format!("--url {}", quoted(&shown_url(url)))));
+    parts.extend(args.subject.repeat());
     parts.extend(args.protocol.iter().map(|version| format!("--protocol {version}")));
     parts.extend(hosts.iter().map(|host| format!("--host {host}")));
-    parts.extend(args.name.iter().map(|name| format!("--name {}", quoted(name))));
     parts.extend(args.long_call.iter().map(|call| format!("--long-call {}", quoted(call))));
-    parts.extend(args.environment.iter().map(|variable| {
-        format!("--env {}", variable.split_once('=').map_or(variable.as_str(), |(name, _)| name))
-    }));
     for (given, flag) in [(args.call_all_tools, "--call-all-tools"), (args.full, "--full")] {
         parts.extend(given.then(|| flag.to_owned()));
     }
@@ -420,26 +385,6 @@ fn repeat(args: &Flags, words: &[String], hosts: &[String], seed: u64) -> String
     }
     parts.extend(words.iter().cloned());
     parts.join(" ")
-}
-
-fn started_as(args: &Flags) -> String {
-    args.server.clone().or_else(|| args.url.as_deref().map(shown_url)).unwrap_or_default()
-}
-
-/// An address without the parts that may be secret: a name, a password, a query.
-fn shown_url(address: &str) -> String {
-    let Ok(mut parsed) = url::Url::parse(address) else { return "an address".to_owned() };
-    // Both fail only for an address without a host, which `plan` has refused.
-    let _ = parsed.set_username("");
-    let _ = parsed.set_password(None);
-    parsed.set_query(None);
-    parsed.set_fragment(None);
-    parsed.to_string()
-}
-
-fn quoted(text: &str) -> String {
-    let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || "-_./:@=,+".contains(c));
-    if plain && !text.is_empty() { text.to_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
 }
 
 fn print_json(suite: &str, rows: &[Placed], judged: &[Judged]) {

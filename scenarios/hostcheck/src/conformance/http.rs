@@ -9,10 +9,16 @@ use std::time::Duration;
 use fake_hosts::Serve;
 use futures_util::StreamExt as _;
 use futures_util::stream::FuturesUnordered;
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{
+    ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, WWW_AUTHENTICATE,
+};
+use schemas::Version;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 use tokio::sync::mpsc;
+
+use super::session::modern_meta;
+use super::target::Address;
 
 /// Lines that may wait for the pipe.
 const LINES_MAX: usize = 1_024;
@@ -22,27 +28,97 @@ const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The code of an HTTP error that came without one: the usual code of implementations.
 pub(super) const STATUS_CODE: i64 = -32000;
+/// Headers that belong to the transport, request by request.
+pub(super) const OWN_HEADERS: [&str; 10] = [
+    "accept",
+    "connection",
+    "content-length",
+    "content-type",
+    "host",
+    "mcp-method",
+    "mcp-name",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "origin",
+];
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
 /// A server at an address. It has no process, so any signal ends the connection.
-pub(crate) fn server(url: String) -> Serve {
+pub(crate) fn server(address: Address) -> Serve {
     Box::new(move |input, output| {
-        // An error means that a provider is already installed, which is fine.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = reqwest::Client::builder()
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(CONNECT_TIMEOUT)
-            .build()
-            .map_err(io::Error::other)?;
-        let bridge = Bridge { client, url: url.clone(), state: Rc::default() };
+        let client = client(&address).map_err(io::Error::other)?;
+        let bridge = Bridge { client, url: address.url.clone(), state: Rc::default() };
         Ok(Box::pin(async move {
             bridge.run(input, output).await;
             None
         }))
     })
+}
+
+/// A client that follows no redirect and sends the headers of the address with every request.
+pub(super) fn client(address: &Address) -> reqwest::Result<reqwest::Client> {
+    // An error means that a provider is already installed, which is fine.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    reqwest::Client::builder()
+        .redirect(reqwest::redirect::Policy::none())
+        .connect_timeout(CONNECT_TIMEOUT)
+        .default_headers(address.headers.clone())
+        .build()
+}
+
+/// Whether the server lets this caller in: `None` if it does, otherwise a sentence that says what it wants. It is asked
+/// once, because every row would meet the same refusal.
+pub async fn authorization_wanted(address: &Address) -> Option<String> {
+    let version = Version::NEWEST.as_str();
+    let question = json!({"jsonrpc": "2.0", "id": "hostcheck", "method": "server/discover", "params": {"_meta": modern_meta(version)}});
+    let request = client(address)
+        .ok()?
+        .post(&address.url)
+        .header(ACCEPT, "application/json, text/event-stream")
+        .header(CONTENT_TYPE, "application/json")
+        .header(VERSION, version)
+        .header(METHOD, "server/discover")
+        .timeout(CONNECT_TIMEOUT)
+        .body(question.to_string());
+    // An answer that does not come is for the rows to judge.
+    let response = request.send().await.ok()?;
+    let status = response.status().as_u16();
+    if !matches!(status, 401 | 403) {
+        return None;
+    }
+    let challenge = response.headers().get(WWW_AUTHENTICATE).map(|value| readable(value.as_bytes()));
+    Some(refused(status, challenge.as_deref(), address.headers.contains_key(AUTHORIZATION)))
+}
+
+/// Why a server refuses this caller, and what to do.
+fn refused(status: u16, challenge: Option<&str>, has_token: bool) -> String {
+    let told = challenge.map_or_else(String::new, |challenge| format!(" (WWW-Authenticate: {challenge})"));
+    if has_token {
+        return format!(
+            "the server refuses the `Authorization` that was given with HTTP status {status}{told}; check that the token is \
+             whole, has not expired, and is made for this address"
+        );
+    }
+    let by_oauth =
+        challenge.is_some_and(|challenge| challenge.to_ascii_lowercase().contains("resource_metadata"));
+    let wants = match (status, challenge) {
+        (403, None) => "refuses this caller",
+        _ if by_oauth => "wants a sign-in by OAuth, which hostcheck does not do,",
+        _ => "wants a token",
+    };
+    format!(
+        "the server {wants} and answers HTTP status {status}{told}; sign in with its own tools, put the token into a variable, and \
+         name that with --bearer-env VARIABLE, or pass another header with --header 'Name: ${{VARIABLE}}'"
+    )
+}
+
+/// A header as one short line.
+fn readable(bytes: &[u8]) -> String {
+    const CHARACTERS: usize = 300;
+    String::from_utf8_lossy(bytes).chars().filter(|c| !c.is_control()).take(CHARACTERS).collect()
 }
 
 /// What the server said about the session.
@@ -297,6 +373,19 @@ mod tests {
         assert_eq!(take_event(&mut stream).as_deref(), Some(&b"{}"[..]));
         assert_eq!(take_event(&mut stream), None);
         assert_eq!(stream, b"data: {\"ha");
+    }
+
+    #[test]
+    fn a_refusal_says_what_the_server_wants_and_what_to_do() {
+        let oauth = "Bearer resource_metadata=\"https://contoso.com/.well-known/oauth-protected-resource\"";
+        let told = refused(401, Some(oauth), false);
+        assert!(
+            told.contains("by OAuth, which hostcheck does not do") && told.contains("--bearer-env"),
+            "{told}"
+        );
+        assert!(refused(401, Some("Bearer"), false).contains("wants a token and answers"));
+        assert!(refused(403, None, false).contains("refuses this caller"));
+        assert!(refused(401, None, true).contains("refuses the `Authorization` that was given"));
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod blame;
 mod busy;
 mod causes;
 mod check;
+mod command_line;
 mod discover;
 mod duties;
 mod findings;
@@ -44,6 +45,7 @@ pub use causes::{Cause, Weight, causes};
 pub use discover::VERSIONS;
 pub use duties::{Duty, Kept, duty};
 pub use findings::{About, Findings};
+pub use http::authorization_wanted;
 pub use lab::Wishes;
 pub use mask::text as masked;
 pub use outcome::{Evidence, Judged, Outcome};
@@ -51,7 +53,7 @@ pub use plan::Plan;
 pub use row::{Area, Level, Placed, Row};
 pub use rows::all as rows;
 pub use stream::{Asked, events, hosts as host_columns, versions as version_columns};
-pub use target::{Inside, Target};
+pub use target::{Address, Inside, Program, Target};
 use turns::Turns;
 
 /// The progress of a run.

@@ -2,13 +2,16 @@
 //! ends servers and moves their bytes; it never interprets them.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use fake_hosts::process::{ProcessServer, ServerCommand};
 use fake_hosts::{AnyServer, Serve};
 use futures_util::future::LocalBoxFuture;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::io::DuplexStream;
 
+use super::command_line::{self, CommandLine};
 use super::http;
 
 /// Variables that a server always gets: those that hosts pass on, none of which is a secret.
@@ -30,49 +33,127 @@ const ENVIRONMENT: [&str; 12] = [
 /// A server inside this process: it gets its input and its output, and ends with an exit code.
 pub type Inside = Rc<dyn Fn(DuplexStream, DuplexStream) -> LocalBoxFuture<'static, i32>>;
 
+/// A server behind an address.
+#[derive(Clone)]
+pub struct Address {
+    pub(super) url: String,
+    /// Headers that go with every request. Their values are never printed.
+    pub(super) headers: HeaderMap,
+}
+
+impl Address {
+    /// An address, and the headers that go with every request to it.
+    ///
+    /// # Errors
+    /// If a header is not valid, or is one that this program sets itself.
+    pub fn new(url: String, headers: &[(String, String)]) -> anyhow::Result<Self> {
+        let mut all = HeaderMap::new();
+        for (name, value) in headers {
+            let known: HeaderName =
+                name.parse().map_err(|_| anyhow::anyhow!("{name:?} is no name of an HTTP header"))?;
+            anyhow::ensure!(
+                !http::OWN_HEADERS.contains(&known.as_str()),
+                "the header {name} is set by hostcheck itself, request by request; leave it out"
+            );
+            // The error of the value would say nothing of it either, since it may be secret.
+            let mut value: HeaderValue = value.parse().map_err(|_| {
+                anyhow::anyhow!("the value of the header {name} has characters that no header may have")
+            })?;
+            value.set_sensitive(true);
+            all.append(known, value);
+        }
+        Ok(Self { url, headers: all })
+    }
+
+    /// The address itself.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+}
+
+/// A program as a configuration names it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Program {
+    /// The program.
+    pub program: String,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// Its working directory; `None` for that of this process.
+    pub directory: Option<PathBuf>,
+}
+
 /// How the server is reached.
 #[derive(Clone)]
 pub enum Target {
     /// A program with pipes.
     Command(ServerCommand),
     /// Streamable HTTP.
-    Url(String),
+    Url(Address),
     /// A future in this thread.
     Inside(Inside),
 }
 
 impl Target {
-    /// From a command line as in a shell: words, quotes and backslashes, but nothing else of a shell. `given`
-    /// is the current environment; the server gets the variables that hosts pass on, and `extra`.
+    /// From a command as in a shell. `given` is the current environment; the server gets the variables that hosts pass
+    /// on, those that the command names, and `extra`. Also gives what its reader should know: the values of the
+    /// variables that it names, and whether a shell stays beside the server.
     ///
     /// # Errors
-    /// If a quote is not closed or there is no word.
+    /// If a quote is not closed, there is no word, or the command needs a shell where there is none.
     pub fn command(
         line: &str,
         given: &BTreeMap<String, String>,
         extra: &BTreeMap<String, String>,
-    ) -> anyhow::Result<Self> {
-        let mut words = words(line)?.into_iter();
-        let Some(program) = words.next() else {
-            anyhow::bail!(
-                "--server: the command is empty; write it as in a shell, like --server 'npx my-server'"
-            )
+    ) -> anyhow::Result<(Self, Vec<String>, bool)> {
+        let shell = match command_line::parse(line)? {
+            CommandLine::Words(words) => {
+                let mut words = words.into_iter();
+                let program = words.next().unwrap_or_default();
+                let program = Program { program, arguments: words.collect(), directory: None };
+                return Ok((Self::program(program, given, extra), Vec::new(), false));
+            }
+            CommandLine::Shell(shell) => shell,
         };
+        anyhow::ensure!(
+            cfg!(unix),
+            "--server: {line:?} needs a POSIX shell, which this system does not have; write the program and its arguments \
+             only, and set variables with --env"
+        );
+        let mut extra = extra.clone();
+        let mut named = Vec::new();
+        for name in shell.names.iter().filter(|name| !is_handed_down(name)) {
+            if let Some(value) = given.get(name) {
+                named.push(value.clone());
+                extra.entry(name.clone()).or_insert_with(|| value.clone());
+            }
+        }
+        let program = Program {
+            program: "sh".to_owned(),
+            arguments: vec!["-c".to_owned(), shell.text],
+            directory: None,
+        };
+        Ok((Self::program(program, given, &extra), named, shell.stays))
+    }
+
+    /// A program. `given` is the current environment; the server gets the variables that hosts pass on, and `extra`.
+    pub fn program(
+        program: Program,
+        given: &BTreeMap<String, String>,
+        extra: &BTreeMap<String, String>,
+    ) -> Self {
         let mut environment: BTreeMap<String, String> = given
             .iter()
-            .filter(|(name, _)| {
-                ENVIRONMENT.contains(&name.to_ascii_uppercase().as_str()) || name.starts_with("LC_")
-            })
+            .filter(|(name, _)| is_handed_down(name))
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
         environment.extend(extra.clone());
-        Ok(Self::Command(ServerCommand {
-            program,
-            arguments: words.collect(),
-            working_directory: None,
+        Self::Command(ServerCommand {
+            program: program.program,
+            arguments: program.arguments,
+            working_directory: program.directory,
             environment,
             bare_environment: true,
-        }))
+        })
     }
 
     /// Whether the server has pipes and a process, which rows about stdio need.
@@ -94,7 +175,7 @@ impl Target {
     pub(crate) fn server(&self) -> AnyServer {
         match self {
             Self::Command(command) => ProcessServer::new(command.clone()).in_own_group().into(),
-            Self::Url(url) => http::server(url.clone()).into(),
+            Self::Url(address) => http::server(address.clone()).into(),
             Self::Inside(make) => {
                 let make = Rc::clone(make);
                 let serve: Serve = Box::new(move |input, output| {
@@ -117,32 +198,9 @@ impl Target {
     }
 }
 
-/// Splits a command line into words at spaces, with quotes and backslashes as in a POSIX shell; nothing is
-/// expanded.
-fn words(line: &str) -> anyhow::Result<Vec<String>> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut quote: Option<char> = None;
-    let mut characters = line.chars();
-    while let Some(character) = characters.next() {
-        match (quote, character) {
-            (Some('\''), '\'') | (Some('"'), '"') => quote = None,
-            (Some('\''), other) => word.get_or_insert_default().push(other),
-            (None, '\'' | '"') => {
-                quote = Some(character);
-                word.get_or_insert_default();
-            }
-            (None, space) if space.is_whitespace() => words.extend(word.take()),
-            (_, '\\') => match characters.next() {
-                Some(next) => word.get_or_insert_default().push(next),
-                None => anyhow::bail!("--server: the command ends in a backslash; double it"),
-            },
-            (_, other) => word.get_or_insert_default().push(other),
-        }
-    }
-    anyhow::ensure!(quote.is_none(), "--server: a quote is not closed in {line:?}");
-    words.extend(word);
-    Ok(words)
+/// Whether every server gets a variable.
+fn is_handed_down(name: &str) -> bool {
+    ENVIRONMENT.contains(&name.to_ascii_uppercase().as_str()) || name.starts_with("LC_")
 }
 
 #[cfg(test)]
@@ -150,32 +208,35 @@ mod tests {
     use super::*;
     use rstest::rstest;
 
-    #[rstest]
-    #[case("npx -y my-server /tmp", &["npx", "-y", "my-server", "/tmp"])]
-    #[case("  a   'b c'  \"d \\\" e\" f\\ g ''", &["a", "b c", "d \" e", "f g", ""])]
-    #[case("'$HOME' \"*\"", &["$HOME", "*"])]
-    fn a_command_line_is_split_as_a_shell_would(#[case] line: &str, #[case] wanted: &[&str]) {
-        assert_eq!(words(line).unwrap(), wanted);
+    fn given() -> BTreeMap<String, String> {
+        BTreeMap::from(["PATH", "API_TOKEN", "LC_ALL"].map(|name| (name.to_owned(), "xyz".to_owned())))
     }
 
     #[rstest]
-    #[case("'open")]
-    #[case("end\\")]
-    #[case("  ")]
-    fn an_invalid_command_line_is_refused(#[case] line: &str) {
-        assert!(Target::command(line, &BTreeMap::new(), &BTreeMap::new()).is_err());
-    }
-
-    #[test]
-    fn a_server_gets_the_variables_of_hosts_and_the_named_ones() {
-        let given =
-            BTreeMap::from(["PATH", "API_TOKEN", "LC_ALL"].map(|name| (name.to_owned(), "x".to_owned())));
+    #[case("serve", &["LC_ALL", "PATH", "ROOT"], &[])]
+    #[case("serve $PATH $API_TOKEN ${NEVER_SET}", &["API_TOKEN", "LC_ALL", "PATH", "ROOT"], &["xyz"])]
+    fn a_server_gets_the_variables_of_hosts_and_the_named_ones(
+        #[case] line: &str,
+        #[case] wanted: &[&str],
+        #[case] named: &[&str],
+    ) {
         let extra = BTreeMap::from([("ROOT".to_owned(), "/srv".to_owned())]);
-        let Ok(Target::Command(command)) = Target::command("serve", &given, &extra) else {
-            panic!("a command")
-        };
+        let (target, values, _) = Target::command(line, &given(), &extra).unwrap();
+        let Target::Command(command) = target else { panic!("a command") };
         let names: Vec<_> = command.environment.keys().map(String::as_str).collect();
-        assert_eq!(names, ["LC_ALL", "PATH", "ROOT"]);
+        assert_eq!(names, wanted);
+        assert_eq!(values, named);
         assert!(command.bare_environment);
+    }
+
+    #[rstest]
+    #[case("Mcp-Session-Id", "1", "is set by hostcheck itself")]
+    #[case("a b", "1", "is no name of an HTTP header")]
+    #[case("X-Key", "secret\nsecret", "has characters that no header may have")]
+    fn a_header_that_can_not_be_sent_is_refused(#[case] name: &str, #[case] value: &str, #[case] why: &str) {
+        let headers = [(name.to_owned(), value.to_owned())];
+        let error =
+            Address::new("http://127.0.0.1/mcp".to_owned(), &headers).err().expect("refused").to_string();
+        assert!(error.contains(why) && !error.contains("secret"), "{error}");
     }
 }

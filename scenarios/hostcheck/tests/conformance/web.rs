@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use hostcheck::conformance::{self, Findings, Level, Outcome, Plan, Target, Wishes};
+use hostcheck::conformance::{self, Address, Findings, Level, Outcome, Plan, Target, Wishes};
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::server::conn::http1;
@@ -23,6 +23,8 @@ const OLD: Version = Version::V2025_11_25;
 const NEW: Version = Version::V2026_07_28;
 const LEGACY: [&str; 3] = ["2025-03-26", "2025-06-18", "2025-11-25"];
 const MODERN: &str = "2026-07-28";
+const BEARER: &str = "Bearer t0ken-of-alice";
+const CHALLENGE: &str = "Bearer resource_metadata=\"http://127.0.0.1/.well-known/oauth-protected-resource\"";
 const META: &str = "io.modelcontextprotocol";
 
 /// A fault of a server.
@@ -42,6 +44,7 @@ enum Fault {
     IgnoresMismatches,
     FindsEveryMethod,
     RefusesVersionsOtherwise,
+    WantsAToken,
 }
 
 struct Server {
@@ -222,7 +225,8 @@ async fn exchange(
 ) -> Result<Response<Full<Bytes>>, Infallible> {
     let (head, body) = request.into_parts();
     let body = body.collect().await.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-    let reply = server.reply(head.method.as_str(), &head.headers, &body);
+    let lets_in = !server.has(Fault::WantsAToken) || text(&head.headers, "authorization") == Some(BEARER);
+    let reply = if lets_in { server.reply(head.method.as_str(), &head.headers, &body) } else { bare(401) };
     let mut response = Response::new(Full::new(Bytes::from(reply.body)));
     *response.status_mut() = StatusCode::from_u16(reply.status).expect("a status");
     let kind =
@@ -233,11 +237,33 @@ async fn exchange(
     if let Some(session) = reply.session {
         response.headers_mut().insert("mcp-session-id", session.parse().expect("a header"));
     }
+    if !lets_in {
+        response.headers_mut().insert("www-authenticate", CHALLENGE.parse().expect("a header"));
+    }
     Ok(response)
 }
 
 /// Judges a server with this fault by some rows in one version.
 fn judge(fault: Fault, rows: impl Fn(&str) -> bool, version: Version) -> Findings {
+    with_server(fault, &[], async |address| {
+        let all = conformance::rows().expect("the rows");
+        let plan = Plan {
+            target: Target::Url(address),
+            name: None,
+            wishes: Arc::new(Wishes::default()),
+            rows: all.into_iter().filter(|placed| rows(&placed.row.id)).collect(),
+            versions: vec![version],
+            full: true,
+            demanded: true,
+            hosts: Vec::new(),
+            at_once: 16,
+        };
+        conformance::judge(&plan, &|_| {}).await
+    })
+}
+
+/// Does something with the address of a server with this fault; the headers go with every request.
+fn with_server<T>(fault: Fault, headers: &[(String, String)], work: impl AsyncFnOnce(Address) -> T) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     tokio::task::LocalSet::new().block_on(&runtime, async {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -252,21 +278,10 @@ fn judge(fault: Fault, rows: impl Fn(&str) -> bool, version: Version) -> Finding
                 );
             }
         });
-        let all = conformance::rows().expect("the rows");
-        let plan = Plan {
-            target: Target::Url(format!("http://{address}/mcp")),
-            name: None,
-            wishes: Arc::new(Wishes::default()),
-            rows: all.into_iter().filter(|placed| rows(&placed.row.id)).collect(),
-            versions: vec![version],
-            full: true,
-            demanded: true,
-            hosts: Vec::new(),
-            at_once: 16,
-        };
-        let found = conformance::judge(&plan, &|_| {}).await;
+        let address = Address::new(format!("http://{address}/mcp"), headers).expect("an address");
+        let done = work(address).await;
         serving.abort();
-        found
+        done
     })
 }
 
@@ -338,4 +353,42 @@ fn a_server_behind_an_address_has_no_stdout_to_keep_clean() {
             "{judged:?}"
         );
     }
+}
+
+#[test]
+fn a_server_that_wants_a_token_is_named_and_judged_with_it() {
+    let wants = with_server(Fault::WantsAToken, &[], async |address| {
+        conformance::authorization_wanted(&address).await
+    });
+    let wants = wants.expect("it wants a token");
+    assert!(
+        wants.contains("by OAuth") && wants.contains("status 401") && wants.contains("--bearer-env"),
+        "{wants}"
+    );
+    let header = |value: &str| [("Authorization".to_owned(), value.to_owned())];
+    let refused = with_server(Fault::WantsAToken, &header("Bearer another"), async |address| {
+        conformance::authorization_wanted(&address).await
+    });
+    assert!(
+        refused.is_some_and(|told| told.contains("refuses the `Authorization`") && !told.contains("another"))
+    );
+    let found = with_server(Fault::WantsAToken, &header(BEARER), async |address| {
+        assert_eq!(conformance::authorization_wanted(&address).await, None);
+        let rows = conformance::rows().expect("the rows").into_iter();
+        let plan = Plan {
+            target: Target::Url(address),
+            name: None,
+            wishes: Arc::new(Wishes::default()),
+            rows: rows.filter(|placed| placed.row.id.starts_with("http.")).collect(),
+            versions: vec![OLD],
+            full: true,
+            demanded: true,
+            hosts: Vec::new(),
+            at_once: 16,
+        };
+        conformance::judge(&plan, &|_| {}).await
+    });
+    let passed = found.protocol.iter().filter(|judged| judged.outcome == Outcome::Passed).count();
+    assert!(passed > 5, "{:?}", found.protocol);
+    assert!(found.protocol.iter().all(|judged| !matches!(judged.outcome, Outcome::Failed(_))));
 }

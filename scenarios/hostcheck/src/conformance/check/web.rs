@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::probe::probes;
+use crate::conformance::http;
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::session::{ANSWER_WITHIN, initialize_params, modern_meta};
 use crate::conformance::target::Target;
@@ -86,14 +87,11 @@ impl Answer {
 
 impl Endpoint {
     fn of(lab: &Lab) -> Result<Self, Trouble> {
-        let Target::Url(url) = &lab.target else {
+        let Target::Url(address) = &lab.target else {
             return Err(Trouble("the server has no address".to_owned()));
         };
-        // An error means that a provider is already installed, which is fine.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = Client::builder().redirect(reqwest::redirect::Policy::none()).build();
-        let client = client.map_err(|error| Trouble(format!("no HTTP client: {error}")))?;
-        Ok(Self { client, url: url.clone() })
+        let client = http::client(address).map_err(|error| Trouble(format!("no HTTP client: {error}")))?;
+        Ok(Self { client, url: address.url.clone() })
     }
 
     /// Whether the address is one of this machine alone.
