@@ -1,0 +1,14 @@
+"""The least server on FastMCP."""
+
+from fastmcp import FastMCP
+
+server = FastMCP("least-fastmcp")
+
+
+@server.tool
+def add(a: int, b: int) -> int:
+    """Adds two numbers."""
+    return a + b
+
+
+server.run(show_banner=False)
