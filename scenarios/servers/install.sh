@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the servers of `servers.yaml` at their versions, each file checked by the fingerprint in its lock.
+# Installs the servers of `servers.toml` at their versions, each file checked by the fingerprint in its lock.
 # What a set needs and can't get (a program, a registry) is written to SET.skipped, and the others go on.
 #   install.sh [FOLDER]      FOLDER is target/servers unless it is given
 set -uo pipefail
