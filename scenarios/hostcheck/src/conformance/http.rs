@@ -46,11 +46,15 @@ const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
-/// A server at an address. It has no process, so any signal ends the connection.
-pub(crate) fn server(address: Address) -> Serve {
+/// What HTTP itself carried beside the messages of one connection, oldest first, until it is written to a record.
+pub(crate) type Heard = Rc<RefCell<Vec<String>>>;
+
+/// A server at an address. It has no process, so any signal ends the connection. Headers and statuses go to `heard`.
+pub(crate) fn server(address: Address, heard: Heard) -> Serve {
     Box::new(move |input, output| {
         let client = client(&address).map_err(io::Error::other)?;
-        let bridge = Bridge { client, url: address.url.clone(), state: Rc::default() };
+        let heard = Rc::clone(&heard);
+        let bridge = Bridge { client, url: address.url.clone(), state: Rc::default(), heard };
         Ok(Box::pin(async move {
             bridge.run(input, output).await;
             None
@@ -135,6 +139,7 @@ struct Bridge {
     client: reqwest::Client,
     url: String,
     state: Rc<RefCell<State>>,
+    heard: Heard,
 }
 
 impl Bridge {
@@ -183,15 +188,21 @@ impl Bridge {
 
     async fn post(&self, line: Vec<u8>, out: mpsc::Sender<Vec<u8>>) {
         let message: Value = serde_json::from_slice(&line).unwrap_or_default();
+        let headers = self.headers(&message);
+        self.hear(format!("HTTP POST{}", listed(&headers)));
         let request = self
             .client
             .post(&self.url)
-            .headers(self.headers(&message))
+            .headers(headers)
             .header(ACCEPT, "application/json, text/event-stream")
             .header(CONTENT_TYPE, "application/json")
             .body(line);
         // A request without an answer is silence, which is also what a host sees.
-        let Ok(response) = request.send().await else { return };
+        let response = match request.send().await {
+            Ok(response) => response,
+            Err(error) => return self.hear(format!("HTTP: no answer: {}", error.without_url())),
+        };
+        self.hear(format!("HTTP status {}{}", response.status().as_u16(), listed(response.headers())));
         if message["method"] == "initialize" {
             self.state.borrow_mut().session = response.headers().get(SESSION).cloned();
         }
@@ -208,6 +219,10 @@ impl Bridge {
         if let Some(answer) = refusal(&message, status, &body) {
             self.hand_over(answer, false, &out).await;
         }
+    }
+
+    fn hear(&self, text: String) {
+        self.heard.borrow_mut().push(text);
     }
 
     /// Opens the stream of messages that belong to no request. Many servers have none.
@@ -291,6 +306,17 @@ impl Bridge {
 
 fn kind_of(response: &reqwest::Response) -> &str {
     response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default()
+}
+
+/// The headers of MCP, for a transcript; the id of a session may let its reader into the session.
+fn listed(headers: &HeaderMap) -> String {
+    let shown = [CONTENT_TYPE, VERSION, METHOD, NAME, SESSION, WWW_AUTHENTICATE];
+    let texts = shown.iter().filter_map(|name| {
+        let value = headers.get(name)?;
+        let value = if *name == SESSION { "(an id)".to_owned() } else { readable(value.as_bytes()) };
+        Some(format!(", {name}: {value}"))
+    });
+    texts.collect()
 }
 
 /// Whether the content type allows messages in the body.

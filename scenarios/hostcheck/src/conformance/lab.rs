@@ -12,6 +12,7 @@ use schemas::Version;
 use serde_json::Value;
 
 use super::discover::Discovered;
+use super::http::Heard;
 use super::lent::{Lent, Shared};
 use super::outcome::Outcome;
 use super::session::{ANSWER_WITHIN, Reply, Session};
@@ -80,13 +81,20 @@ impl Lab {
 
     /// Starts a server without a message to it. Its lines are judged by the rules of the wire.
     pub(crate) fn fresh(&self) -> Result<Lent, Trouble> {
-        self.start(self.target.server(), true).map(|session| Lent::new(session, None))
+        self.start_heard(true).map(|session| Lent::new(session, None))
     }
 
     /// Like [`fresh`](Self::fresh), for a probe that itself breaks the rules: the server's lines are not
     /// judged.
     pub(crate) fn rough(&self) -> Result<Lent, Trouble> {
-        self.start(self.target.server(), false).map(|session| Lent::new(session, None))
+        self.start_heard(false).map(|session| Lent::new(session, None))
+    }
+
+    fn start_heard(&self, judged: bool) -> Result<Session, Trouble> {
+        let heard = Heard::default();
+        let mut session = self.start(self.target.server_heard(&heard), judged)?;
+        session.wire.hear(heard);
+        Ok(session)
     }
 
     fn start(&self, server: AnyServer, judged: bool) -> Result<Session, Trouble> {
@@ -134,7 +142,7 @@ impl Lab {
                 return Ok(Lent::new(session, home));
             }
         }
-        let session = Self::opened(self.start(self.target.server(), judged)?).await?;
+        let session = Self::opened(self.start_heard(judged)?).await?;
         Ok(Lent::new(session, home))
     }
 

@@ -173,9 +173,14 @@ impl Target {
 
     /// A server that has not been started.
     pub(crate) fn server(&self) -> AnyServer {
+        self.server_heard(&http::Heard::default())
+    }
+
+    /// Like [`server`](Self::server); what HTTP carries beside the messages goes to `heard`.
+    pub(crate) fn server_heard(&self, heard: &http::Heard) -> AnyServer {
         match self {
             Self::Command(command) => ProcessServer::new(command.clone()).in_own_group().into(),
-            Self::Url(address) => http::server(address.clone()).into(),
+            Self::Url(address) => http::server(address.clone(), Rc::clone(heard)).into(),
             Self::Inside(make) => {
                 let make = Rc::clone(make);
                 let serve: Serve = Box::new(move |input, output| {

@@ -16,6 +16,7 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 
+use super::http::Heard;
 use super::mask;
 use super::outcome::{Evidence, Outcome};
 use super::spread::{self, Spread};
@@ -129,6 +130,8 @@ pub(crate) struct Wire {
     line_open: bool,
     pub(crate) received: Vec<Received>,
     pub(crate) record: Rc<RefCell<Record>>,
+    /// What HTTP carried beside the messages, until it is in the record.
+    heard: Heard,
 }
 
 impl Wire {
@@ -158,7 +161,13 @@ impl Wire {
             line_open: false,
             received: Vec::new(),
             record,
+            heard: Heard::default(),
         })
+    }
+
+    /// Records what HTTP carries beside the messages.
+    pub(crate) fn hear(&mut self, heard: Heard) {
+        self.heard = heard;
     }
 
     pub(crate) fn now_ms(&self) -> u64 {
@@ -255,6 +264,10 @@ impl Wire {
         let until = Instant::now() + limit;
         let mut chunk = vec![0_u8; CHUNK_BYTES];
         loop {
+            let heard = std::mem::take(&mut *self.heard.borrow_mut());
+            for text in heard {
+                self.note(&text);
+            }
             if holds(self) {
                 return true;
             }

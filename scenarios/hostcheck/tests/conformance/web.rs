@@ -316,6 +316,17 @@ fn a_fault_of_http_fails_the_row_that_it_breaks(
     assert!(failed.contains(&row), "{fault:?} survives {row}: {:?}", found.protocol);
 }
 
+/// A reader can see which headers were sent and what HTTP answered.
+#[test]
+fn a_transcript_shows_the_headers() {
+    let found = judge(Fault::FindsEveryMethod, |id| id == "messages.unknown-method-modern", NEW);
+    let [judged] = found.protocol.as_slice() else { panic!("{:?}", found.protocol) };
+    assert!(matches!(judged.outcome, Outcome::Failed(_)), "{:?}", judged.outcome);
+    let told = |wanted: &str| judged.transcript.iter().any(|line| line.text.starts_with(wanted));
+    assert!(told("HTTP POST, mcp-protocol-version: 2026-07-28, mcp-method: "), "{:?}", judged.transcript);
+    assert!(told("HTTP status 200, content-type: application/json"), "{:?}", judged.transcript);
+}
+
 #[rstest]
 #[case(OLD, 40)]
 #[case(NEW, 40)]
