@@ -24,7 +24,7 @@ use crate::print::{out, warn};
 pub use super::subject::SUBJECT;
 
 /// Servers that run at the same time. They mostly wait, so there may be more than cores.
-const AT_ONCE: usize = 4;
+const AT_ONCE: usize = 6;
 /// Time limit of the first connection to an address.
 const REACH_TIME_MAX: Duration = Duration::from_secs(10);
 /// The flags that name a server and say how it is judged.

@@ -13,8 +13,10 @@ use crate::conformance::busy;
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::session::{ANSWER_WITHIN, Reply, Session};
 
-/// Time limit for the end of a server that was told to end.
-const EXIT_WITHIN: Duration = Duration::from_secs(5);
+/// Time limit for the end of a server that was told to end; no host waits longer before it uses force.
+const EXIT_WITHIN: Duration = Duration::from_secs(4);
+/// Time for which a server is left alone before a signal: one that still works on its start may end by chance.
+const SETTLES: Duration = Duration::from_millis(500);
 /// Time for which a host does not read.
 const NOT_READING: Duration = Duration::from_millis(300);
 /// Bytes of answers that are requested meanwhile: several times the size of a pipe's buffer.
@@ -47,7 +49,7 @@ async fn exits(session: &mut Session) -> bool {
     }
 }
 
-const IN_TIME: &str = "the end of the process within 5 s";
+const IN_TIME: &str = "the end of the process within 4 s";
 
 async fn eof(lab: &mut Lab) -> Result<(), Trouble> {
     let mut session = lab.open().await?;
@@ -102,6 +104,8 @@ async fn signalled(lab: &mut Lab, signal: Signal, check: &'static str) -> Result
         return Ok(());
     }
     let mut session = lab.open().await?;
+    session.is_alive().await;
+    session.wire.run_for(SETTLES.mul_f64(busy::slowdown())).await;
     session.wire.signal(signal);
     let ended = exits(&mut session).await;
     let message = format!("the server still runs after {}, by which hosts end servers", signal.name());
