@@ -34,6 +34,7 @@ pub(crate) struct Blame {
 pub(crate) struct Blames {
     all: Vec<Blame>,
     lines: usize,
+    costs: bool,
 }
 
 /// Most findings that are kept.
@@ -57,6 +58,7 @@ impl Blames {
             (true, true) => Known::Harmless,
             (true, false) => Known::Costs,
         };
+        self.costs |= state == Known::Costs;
         let mut covered = false;
         for one in self.all.iter_mut().filter(|one| one.place == self.lines) {
             if covers(fact, one.rule, &one.path) {
@@ -86,6 +88,11 @@ impl Blames {
             let (line, path) = (line.to_owned(), path.to_owned());
             self.all.push(Blame { rule, message, line, path, place: self.lines, known, missing });
         }
+    }
+
+    /// Whether the host met a fault of which a fact says what it costs.
+    pub(crate) fn cost_something(&self) -> bool {
+        self.costs
     }
 
     /// Every finding with what is known of it, in order.

@@ -68,6 +68,8 @@ const OF_TIME: [&str; 4] = ["host.opens", "host.tools", "host.call", "host.end"]
 
 /// A host that kills sooner than this leaves a server no time to end, in milliseconds.
 const KILL_AFTER_MS_MIN: u64 = 500;
+/// How the reason of a host ends that gave a server up for its list.
+const LIST_TOO_SLOW: &str = "was not answered in time";
 /// The most errors of one kind that are shown.
 const SHOWN: usize = 3;
 
@@ -261,6 +263,9 @@ impl Seen<'_> {
         if opened && unknown {
             return not_known("schemas.server_info");
         }
+        if !opened && let Some(unknown) = self.not_waited_out() {
+            return unknown;
+        }
         if let Some(alone_ms) = self.found.opened_ms.filter(|_| !opened) {
             let facts = &self.profile.opening;
             let _ = write!(why, "; asked alone it answered after {}", seconds(alone_ms));
@@ -274,6 +279,25 @@ impl Seen<'_> {
         }
         let message = format!("the host gives the server up: {why}");
         met.expect(opened, &message, "an open server", &last_server_line(met))
+    }
+
+    /// That this host gives the server up is not known: it still waited when this program stopped waiting, or it gave up
+    /// by a limit that no recording shows.
+    fn not_waited_out(&self) -> Option<Outcome> {
+        match &self.met.failed {
+            // A fact tells that it drops what the server wrote, so that it would wait in vain.
+            None if self.met.blames.cost_something() => None,
+            None => {
+                let why = "this host still waits for the server, and how long it does so is not told here";
+                Some(Outcome::Unknown(why.to_owned()))
+            }
+            Some(reason) => {
+                let by_list = reason.ends_with(LIST_TOO_SLOW);
+                let known =
+                    !matches!(self.profile.lists.timeout_drops_server.mark, Mark::Unknown | Mark::Guess);
+                (by_list && !known).then(|| not_known("lists.timeout_drops_server"))
+            }
+        }
     }
 
     fn tools(&self) -> Outcome {

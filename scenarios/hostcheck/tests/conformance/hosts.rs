@@ -21,6 +21,9 @@ struct Older {
     info: Value,
 }
 
+/// A server that starts longer than Codex lets its first turn wait for tools.
+const SLOW_START: &str = "slow start";
+
 /// A server of the older era with these tools.
 fn with_tools(tools: Value) -> Older {
     Older {
@@ -33,6 +36,9 @@ fn with_tools(tools: Value) -> Older {
 }
 
 async fn serve(server: Older, input: DuplexStream, mut output: DuplexStream) -> i32 {
+    if server.fault == SLOW_START {
+        tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+    }
     let mut lines = BufReader::new(input).lines();
     while let Ok(Some(line)) = lines.next_line().await {
         let message: Value = serde_json::from_str(&line).expect("hosts write JSON");
@@ -221,10 +227,11 @@ fn cells(server: &Older, row: &str, seen: &str) {
 fn judged(server: Older, host: &str, row: &str) -> Outcome {
     let rows = conformance::rows().expect("the rows are sound");
     let hosts = hostcheck::host::all().expect("the profiles are sound");
+    let call_all_tools = server.fault != SLOW_START;
     let plan = Plan {
         target: Target::Inside(Rc::new(move |input, output| Box::pin(serve(server.clone(), input, output)))),
         name: None,
-        wishes: Arc::new(Wishes { call_all_tools: true, ..Wishes::default() }),
+        wishes: Arc::new(Wishes { call_all_tools, ..Wishes::default() }),
         rows: rows.into_iter().filter(|placed| placed.row.id == row).collect(),
         versions: Vec::new(),
         full: true,
@@ -400,4 +407,10 @@ fn a_server_of_an_older_version_is_asked_for_its_tools_in_that() {
 fn a_server_with_sessions_only_is_not_bound_to_the_codes_of_the_version_without() {
     let server = Older { refuses_with: -32002, ..with_tools(described(10)) };
     assert_eq!(judged(server, "claude-code@2.1.330", "hosts.lines"), Outcome::Passed);
+}
+
+#[test]
+fn the_tools_of_a_slow_server_are_waited_for_though_the_first_turn_begins_without_them() {
+    let server = Older { fault: SLOW_START, ..with_tools(described(10)) };
+    assert_eq!(judged(server, "codex@0.169.0", "hosts.tools"), Outcome::Passed);
 }

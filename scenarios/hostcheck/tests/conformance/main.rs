@@ -6,3 +6,4 @@ mod message;
 mod mutants;
 mod tiny;
 mod web;
+mod zoo;

@@ -499,8 +499,9 @@ impl Tiny {
         if self.has(Fault::ShufflesTools) && self.lists.is_multiple_of(2) {
             tools.reverse();
         }
-        if self.has(Fault::ListsByConnection) && self.connection.is_multiple_of(2) {
-            tools.pop();
+        if self.has(Fault::ListsByConnection) {
+            tools
+                .push(json!({"name": format!("tool{}", self.connection), "inputSchema": {"type": "object"}}));
         }
         vec![result(id, cached(json!({"tools": tools})))]
     }
