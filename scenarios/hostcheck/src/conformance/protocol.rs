@@ -190,6 +190,10 @@ async fn run(
     let question = Question { plan, version, rows, found, turns };
     let (question, shared) = (&question, &shared);
     let beside = own.into_iter().map(|(place, probe)| async move {
+        if probe.needs != Needs::Process {
+            // Ends and hosts mostly wait, so these queue up before what mostly computes.
+            tokio::task::yield_now().await;
+        }
         let told = question.ask(probe, None).await;
         done();
         (place, told)

@@ -15,6 +15,8 @@ use crate::conformance::session::{ANSWER_WITHIN, Reply, Session};
 
 /// Time limit for the end of a server that was told to end; no host waits longer before it uses force.
 const EXIT_WITHIN: Duration = Duration::from_secs(4);
+/// How many times slower a machine may be for that limit.
+const SLOWER_MAX: f64 = 4.0;
 /// Time for which a server is left alone before a signal: one that still works on its start may end by chance.
 const SETTLES: Duration = Duration::from_millis(500);
 /// Time for which a host does not read.
@@ -40,11 +42,12 @@ probes! {
     "unread stderr" ["output.stderr-unread"] Both Process Rare |lab| stderr_unread(lab);
 }
 
-/// Waits for the end of the process; on a busy machine longer, since the server waits for a processor.
+/// Waits for the end of the process. The limit leaves room for a machine that is some times slower; on a busier one it is
+/// longer, since the server waits for a processor.
 async fn exits(session: &mut Session) -> bool {
     let mut ends = async |limit| session.wire.run_until(limit, |wire| wire.ended().is_some()).await;
     ends(EXIT_WITHIN).await || {
-        let more = EXIT_WITHIN.mul_f64(busy::slowdown() - 1.0);
+        let more = EXIT_WITHIN.mul_f64((busy::slowdown() / SLOWER_MAX - 1.0).max(0.0));
         !more.is_zero() && ends(more).await
     }
 }

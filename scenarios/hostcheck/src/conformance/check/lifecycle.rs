@@ -12,7 +12,7 @@ probes! {
         Legacy Nothing |lab| initialize(lab);
     "initialize with an unknown version" ["initialize.other-version", "initialize.latest-version"]
         Legacy Nothing |lab| unknown_version(lab);
-    "initialize with a version that has none" ["initialize.never-modern"] Legacy Nothing |lab| never_modern(lab);
+    "initialize with a version that has none" ["initialize.never-modern"] Legacy Nothing Rare |lab| never_modern(lab);
     "ping" ["ping.answered", "ping.empty"] Legacy Nothing InTurn |lab| ping(lab);
     "declared capabilities"
         ["capabilities.served", "capabilities.undeclared", "tools.declared", "resources.declared",
