@@ -54,6 +54,18 @@ fn build_server(folder: &Path, binary: &Path) -> anyhow::Result<()> {
             "--manifest-path",
         ])
         .arg(&manifest);
+    // Build scripts of dependencies look at these. Of `cargo run` they name this package, and everything that asks for them
+    // would be built again, here and by the next `cargo run`.
+    #[expect(clippy::disallowed_methods, reason = "the command line's edge reads the environment")]
+    let inherited = std::env::vars_os().map(|(name, _)| name);
+    for name in inherited {
+        let is_of_package = name
+            .to_str()
+            .is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_"));
+        if is_of_package {
+            command.env_remove(&name);
+        }
+    }
     if let Some(profile) = profile {
         command.args(["--profile", profile]);
     }
