@@ -17,8 +17,9 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 use tokio::sync::mpsc;
 
+use super::address::Address;
+use super::heard::Heard;
 use super::session::modern_meta;
-use super::target::Address;
 
 /// Lines that may wait for the pipe.
 const LINES_MAX: usize = 1_024;
@@ -28,26 +29,10 @@ const BODY_BYTES_MAX: usize = 64 * 1024 * 1024;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The code of an HTTP error that came without one: the usual code of implementations.
 pub(super) const STATUS_CODE: i64 = -32000;
-/// Headers that belong to the transport, request by request.
-pub(super) const OWN_HEADERS: [&str; 10] = [
-    "accept",
-    "connection",
-    "content-length",
-    "content-type",
-    "host",
-    "mcp-method",
-    "mcp-name",
-    "mcp-protocol-version",
-    "mcp-session-id",
-    "origin",
-];
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
-
-/// What HTTP itself carried beside the messages of one connection, oldest first, until it is written to a record.
-pub(crate) type Heard = Rc<RefCell<Vec<String>>>;
 
 /// A server at an address. It has no process, so any signal ends the connection. Headers and statuses go to `heard`.
 pub(crate) fn server(address: Address, heard: Heard) -> Serve {

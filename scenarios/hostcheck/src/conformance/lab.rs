@@ -12,7 +12,7 @@ use schemas::Version;
 use serde_json::Value;
 
 use super::discover::Discovered;
-use super::http::Heard;
+use super::heard::Heard;
 use super::lent::{Lent, Shared};
 use super::outcome::Outcome;
 use super::session::{ANSWER_WITHIN, Reply, Session};

@@ -8,6 +8,7 @@
 //! A server is asked only about what it declares; a tool is called only if it declares that it only reads.
 //! Every row ends as passed, failed, not applicable or could not run, with its reason; no row is left out.
 
+mod address;
 mod arguments;
 mod blame;
 mod busy;
@@ -17,6 +18,7 @@ mod command_line;
 mod discover;
 mod duties;
 mod findings;
+mod heard;
 mod hosts;
 mod http;
 mod lab;
@@ -41,6 +43,7 @@ use std::time::Duration;
 
 use schemas::Version;
 
+pub use address::Address;
 pub use causes::{Cause, Weight, causes};
 pub use discover::VERSIONS;
 pub use duties::{Duty, Kept, duty};
@@ -53,7 +56,7 @@ pub use plan::Plan;
 pub use row::{Area, Level, Placed, Row};
 pub use rows::all as rows;
 pub use stream::{Asked, events, hosts as host_columns, versions as version_columns};
-pub use target::{Address, Inside, Program, Target};
+pub use target::{Inside, Program, Target};
 use turns::Turns;
 
 /// The progress of a run.

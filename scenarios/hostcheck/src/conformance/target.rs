@@ -8,10 +8,11 @@ use std::rc::Rc;
 use fake_hosts::process::{ProcessServer, ServerCommand};
 use fake_hosts::{AnyServer, Serve};
 use futures_util::future::LocalBoxFuture;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use tokio::io::DuplexStream;
 
+use super::address::Address;
 use super::command_line::{self, CommandLine};
+use super::heard::Heard;
 use super::http;
 
 /// Variables that a server always gets: those that hosts pass on, none of which is a secret.
@@ -32,44 +33,6 @@ const ENVIRONMENT: [&str; 12] = [
 
 /// A server inside this process: it gets its input and its output, and ends with an exit code.
 pub type Inside = Rc<dyn Fn(DuplexStream, DuplexStream) -> LocalBoxFuture<'static, i32>>;
-
-/// A server behind an address.
-#[derive(Clone)]
-pub struct Address {
-    pub(super) url: String,
-    /// Headers that go with every request. Their values are never printed.
-    pub(super) headers: HeaderMap,
-}
-
-impl Address {
-    /// An address, and the headers that go with every request to it.
-    ///
-    /// # Errors
-    /// If a header is not valid, or is one that this program sets itself.
-    pub fn new(url: String, headers: &[(String, String)]) -> anyhow::Result<Self> {
-        let mut all = HeaderMap::new();
-        for (name, value) in headers {
-            let known: HeaderName =
-                name.parse().map_err(|_| anyhow::anyhow!("{name:?} is no name of an HTTP header"))?;
-            anyhow::ensure!(
-                !http::OWN_HEADERS.contains(&known.as_str()),
-                "the header {name} is set by hostcheck itself, request by request; leave it out"
-            );
-            // The error of the value would say nothing of it either, since it may be secret.
-            let mut value: HeaderValue = value.parse().map_err(|_| {
-                anyhow::anyhow!("the value of the header {name} has characters that no header may have")
-            })?;
-            value.set_sensitive(true);
-            all.append(known, value);
-        }
-        Ok(Self { url, headers: all })
-    }
-
-    /// The address itself.
-    pub fn url(&self) -> &str {
-        &self.url
-    }
-}
 
 /// A program as a configuration names it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -173,11 +136,11 @@ impl Target {
 
     /// A server that has not been started.
     pub(crate) fn server(&self) -> AnyServer {
-        self.server_heard(&http::Heard::default())
+        self.server_heard(&Heard::default())
     }
 
     /// Like [`server`](Self::server); what HTTP carries beside the messages goes to `heard`.
-    pub(crate) fn server_heard(&self, heard: &http::Heard) -> AnyServer {
+    pub(crate) fn server_heard(&self, heard: &Heard) -> AnyServer {
         match self {
             Self::Command(command) => ProcessServer::new(command.clone()).in_own_group().into(),
             Self::Url(address) => http::server(address.clone(), Rc::clone(heard)).into(),

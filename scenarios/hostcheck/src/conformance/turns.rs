@@ -21,7 +21,8 @@ impl Turns {
         self.permits.acquire().await.ok()
     }
 
-    /// A turn alone: it begins when all others have ended. The caller must hold no other.
+    /// A turn alone: it begins when all others have ended. Only questions that follow each other on a server that runs
+    /// already go on meanwhile. The caller must hold no other turn.
     pub(crate) async fn alone(&self) -> Option<SemaphorePermit<'_>> {
         self.permits.acquire_many(self.all).await.ok()
     }

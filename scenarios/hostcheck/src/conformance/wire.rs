@@ -16,7 +16,7 @@ use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::Instant;
 
-use super::http::Heard;
+use super::heard::Heard;
 use super::mask;
 use super::outcome::{Evidence, Outcome};
 use super::spread::{self, Spread};
