@@ -59,9 +59,9 @@ fn build_server(folder: &Path, binary: &Path) -> anyhow::Result<()> {
     #[expect(clippy::disallowed_methods, reason = "the command line's edge reads the environment")]
     let inherited = std::env::vars_os().map(|(name, _)| name);
     for name in inherited {
-        let is_of_package = name
-            .to_str()
-            .is_some_and(|name| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_"));
+        let is_of_package = name.to_str().is_some_and(|name| {
+            name == "OUT_DIR" || name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_")
+        });
         if is_of_package {
             command.env_remove(&name);
         }
