@@ -155,7 +155,7 @@ async fn a_program_prints_or_fails_or_is_missing() {
     let failed = result_of(&works, fixture.shell("echo half; echo it is broken >&2; exit 3")).await;
     assert_eq!((failed.ended, failed.text.as_str()), (Ended::Failed, "half\n"));
     let reason = failed.reason.unwrap();
-    assert!(reason.contains("exit status: 3") && reason.ends_with("it is broken"), "{reason}");
+    assert!(reason.contains("exit code 3") && reason.ends_with("it is broken"), "{reason}");
     let mut missing = fixture.shell("");
     missing.what["argv"] = json!(["/no/such/program"]);
     let reason = result_of(&works, missing).await.reason.unwrap();

@@ -6,6 +6,7 @@
 pub mod clock;
 pub mod hex;
 pub mod processes;
+pub mod programs;
 pub mod random;
 pub mod secret;
 pub mod storage;

@@ -214,6 +214,7 @@ impl Collector {
             text: String::from_utf8_lossy(&head).into_owned(),
             total_bytes: kept,
             kept_bytes: kept,
+            facts: serde_json::Map::new(),
             ended_at: self.clock.now().to_string(),
         })
     }

@@ -6,13 +6,16 @@
 //!
 //! From the ground up: `request` has the documents of a job, `claim` decides who gets the result, `folder` has a job's
 //! files, `works` is the caller's side, `run` is the job's own process with its kinds (`program` is one), `collect`
-//! finds results without a waiting caller, `source` appends them to the journal, `survey` counts jobs for people.
+//! finds results without a waiting caller, `source` appends them to the journal, `look` shows a job to the holder of its
+//! ticket, `survey` counts jobs for people. `attend` looks after a program that a kind starts.
 //!
 //! It must never begin work by itself, and a result must never go both ways or neither.
 
+mod attend;
 mod claim;
 mod collect;
 mod folder;
+mod look;
 mod program;
 mod request;
 mod run;
@@ -20,9 +23,11 @@ mod source;
 mod survey;
 mod works;
 
+pub use attend::{Attended, attend};
 pub use claim::{Claim, Move};
 pub use collect::{Collector, JOBS_MAX, Ready};
 pub use folder::{SPOOL, WORK};
+pub use look::{Events, Look, kept_output, look, looks};
 pub use program::{Program, ProgramSpec};
 pub use request::{Ask, Ended, Limits, Request, WorkResult};
 pub use run::{Kind, Kinds, Outcome, RunError, RunParts, Running, Stop, run};

@@ -2,29 +2,18 @@
 //! It must never give the program more of the environment than the request names, nor keep more output than its bounds.
 
 use std::path::PathBuf;
-use std::process::{ExitStatus, Stdio};
-use std::time::Duration;
+use std::sync::Arc;
 
-use entraclaw_seams::processes::{Ending, ProcessId};
+use entraclaw_seams::programs::{Programs, Start, SystemPrograms};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use tokio::io::{AsyncRead, AsyncReadExt as _};
-use tokio::process::{Child, Command};
-use tokio::time::{sleep, timeout};
 
+use crate::attend::{Attended, attend};
 use crate::run::{Kind, Outcome, Running};
 
 /// Most arguments of a program, its name included.
 const ARGUMENTS_MAX: usize = 1_000;
-/// Bytes of the end of stderr that a failure reports.
-const STDERR_TAIL_BYTES: usize = 4 * 1024;
-/// How long the program may clean up after it was asked to end.
-const ASK_GRACE: Duration = Duration::from_millis(150);
-/// How long its pipes may stay open after it has ended, because a program that it left in the background holds them.
-const DRAIN: Duration = Duration::from_millis(200);
-const CHUNK_BYTES: usize = 64 * 1024;
 
 /// The program to run, as the request describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,15 +29,16 @@ pub struct ProgramSpec {
 }
 
 /// The kind `program`.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone)]
 pub struct Program {
     environment: Vec<(String, String)>,
+    programs: Arc<dyn Programs>,
 }
 
 impl Program {
     /// The kind with the environment from which a request may choose.
     pub fn new(environment: Vec<(String, String)>) -> Self {
-        Self { environment }
+        Self { environment, programs: Arc::new(SystemPrograms) }
     }
 }
 
@@ -59,33 +49,48 @@ impl Kind for Program {
 
     fn run(&self, running: Running) -> BoxFuture<'static, Outcome> {
         let spec = serde_json::from_value::<ProgramSpec>(running.request.ask.what.clone());
-        let environment = self.environment.clone();
+        let Self { environment, programs } = self.clone();
         async move {
             let spec = match spec.map_err(|error| error.to_string()).and_then(checked) {
                 Ok(spec) => spec,
                 Err(problem) => return Outcome::Failed(format!("the program can't be run: {problem}")),
             };
-            let mut child = match start(&spec, environment) {
+            let environment =
+                environment.into_iter().filter(|(name, _)| spec.environment.contains(name)).collect();
+            let start =
+                Start { argv: spec.argv, folder: spec.folder, environment, has_input: false };
+            let child = match programs.start(&start) {
                 Ok(child) => child,
                 Err(error) => {
-                    let program = &spec.argv[0];
                     return Outcome::Failed(format!(
-                        "the program {program:?} could not be started: {error}; is it installed, and is the folder {} there?",
-                        spec.folder.display()
+                        "the program {:?} could not be started: {error}; is it installed, and is the folder {} there?",
+                        start.argv[0],
+                        start.folder.display()
                     ));
                 }
             };
-            let leader = child.id().and_then(|pid| running.processes.identify(pid));
-            if let Some(leader) = &leader
-                && let Err(error) = running.note_group(leader)
-            {
-                end(&mut child, Some(leader), &running).await;
-                return Outcome::Failed(format!("its process could not be recorded in its folder: {error}"));
+            match attend(child, None, &running, |bytes| running.say(bytes)).await {
+                Ok(attended) => outcome(attended),
+                Err(error) => {
+                    Outcome::Failed(format!("its process could not be recorded in its folder: {error}"))
+                }
             }
-            running.event("program", json!({"pid": child.id()}));
-            follow(child, leader, &running).await
         }
         .boxed()
+    }
+}
+
+fn outcome(Attended { exit, complaint }: Attended) -> Outcome {
+    match exit {
+        Some(Ok(exit)) if exit.is_success() => Outcome::Done,
+        Some(Ok(exit)) if complaint.is_empty() => {
+            Outcome::Failed(format!("the program ended with {exit} and said nothing on stderr"))
+        }
+        Some(Ok(exit)) => {
+            Outcome::Failed(format!("the program ended with {exit}; the end of its stderr: {complaint}"))
+        }
+        Some(Err(error)) => Outcome::Failed(format!("it is unknown how the program ended: {error}")),
+        None => Outcome::Cancelled,
     }
 }
 
@@ -103,94 +108,4 @@ fn checked(spec: ProgramSpec) -> Result<ProgramSpec, String> {
         return Err(format!("{} is not the absolute path of a folder", spec.folder.display()));
     }
     Ok(spec)
-}
-
-fn start(spec: &ProgramSpec, environment: Vec<(String, String)>) -> std::io::Result<Child> {
-    let mut command = Command::new(&spec.argv[0]);
-    command.args(&spec.argv[1..]).current_dir(&spec.folder).env_clear();
-    command.envs(environment.into_iter().filter(|(name, _)| spec.environment.contains(name)));
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-    #[cfg(unix)]
-    command.process_group(0);
-    command.spawn()
-}
-
-async fn follow(mut child: Child, leader: Option<ProcessId>, running: &Running) -> Outcome {
-    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
-    let mut tail = Vec::new();
-    let status = {
-        let said = read(stdout, |bytes| running.say(bytes));
-        let complained = read(stderr, |bytes| keep_tail(&mut tail, bytes));
-        let mut reading = Box::pin(async { tokio::join!(said, complained) });
-        let ended = async {
-            tokio::select! {
-                biased;
-                status = child.wait() => Some(status),
-                _ = running.stopped() => None,
-            }
-        };
-        let mut ended = Box::pin(ended);
-        let mut is_read = false;
-        let ended = loop {
-            tokio::select! {
-                biased;
-                ended = &mut ended => break ended,
-                _ = &mut reading, if !is_read => is_read = true,
-            }
-        };
-        if !is_read && ended.is_some() {
-            let _ = timeout(DRAIN, reading).await;
-        }
-        ended
-    };
-    // Even a program that succeeded may have left others in its group.
-    end(&mut child, leader.as_ref(), running).await;
-    match status {
-        Some(Ok(status)) if status.success() => Outcome::Done,
-        Some(Ok(status)) => Outcome::Failed(complaint(status, &tail)),
-        Some(Err(error)) => Outcome::Failed(format!("it is unknown how the program ended: {error}")),
-        None => Outcome::Cancelled,
-    }
-}
-
-fn complaint(status: ExitStatus, tail: &[u8]) -> String {
-    let tail = String::from_utf8_lossy(tail);
-    match tail.trim() {
-        "" => format!("the program ended with {status} and said nothing on stderr"),
-        tail => format!("the program ended with {status}; the end of its stderr: {tail}"),
-    }
-}
-
-fn keep_tail(tail: &mut Vec<u8>, bytes: &[u8]) {
-    tail.extend_from_slice(bytes);
-    let beyond = tail.len().saturating_sub(STDERR_TAIL_BYTES);
-    tail.drain(..beyond);
-}
-
-async fn read(pipe: Option<impl AsyncRead + Unpin>, mut take: impl FnMut(&[u8])) {
-    let Some(mut pipe) = pipe else { return };
-    let mut chunk = vec![0; CHUNK_BYTES];
-    while let Ok(read @ 1..) = pipe.read(&mut chunk).await {
-        take(&chunk[..read]);
-    }
-}
-
-/// Asks the whole group to end, and then ends it.
-async fn end(child: &mut Child, leader: Option<&ProcessId>, running: &Running) {
-    let Some(leader) = leader else {
-        let _ = child.kill().await;
-        return;
-    };
-    let asked = running.processes.end_group(leader, Ending::Ask).unwrap_or(false);
-    if asked {
-        let _ = timeout(ASK_GRACE, async {
-            let _ = child.wait().await;
-            while running.processes.end_group(leader, Ending::Ask).unwrap_or(false) {
-                sleep(Duration::from_millis(10)).await;
-            }
-        })
-        .await;
-    }
-    let _ = running.processes.end_group(leader, Ending::Kill);
-    let _ = child.wait().await;
 }

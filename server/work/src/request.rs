@@ -3,7 +3,9 @@
 
 use std::fmt;
 
+use entraclaw_sanitize::clean_line;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// Most bytes of a result's text.
 pub(crate) const TEXT_BYTES_MAX: usize = 64 * 1024;
@@ -11,6 +13,8 @@ pub(crate) const TEXT_BYTES_MAX: usize = 64 * 1024;
 const OUTPUT_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// How long a job may take, in seconds.
 const TIME_S: u64 = 3_600;
+/// Most characters of one fact in a line.
+const FACT_CHARS_MAX: usize = 200;
 /// Most characters of a title.
 pub(crate) const TITLE_CHARS_MAX: usize = 120;
 
@@ -20,7 +24,7 @@ pub struct Ask {
     /// The kind of work.
     pub kind: String,
     /// The task, in the kind's own form.
-    pub what: serde_json::Value,
+    pub what: Value,
     /// The title that people and models see.
     pub title: String,
     /// The consumer that gets the result.
@@ -103,11 +107,29 @@ pub struct WorkResult {
     pub total_bytes: u64,
     /// Bytes of it that are in the file `output` in the job's folder.
     pub kept_bytes: u64,
+    /// What the kind states about the work beside its output, such as the session of an agent; plain values of ours, or
+    /// texts of a stranger.
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub facts: Map<String, Value>,
     /// When it ended, RFC 3339.
     pub ended_at: String,
 }
 
 impl WorkResult {
+    /// The facts as one line for a reader, or nothing if there is none.
+    pub fn facts_line(&self) -> Option<String> {
+        let facts = self.facts.iter().filter_map(|(name, value)| {
+            let value = match value {
+                Value::String(text) => clean_line(text),
+                other => other.to_string(),
+            };
+            let value: String = value.chars().take(FACT_CHARS_MAX).collect();
+            (!value.is_empty()).then(|| format!("{name}: {value}"))
+        });
+        let line = facts.collect::<Vec<_>>().join(", ");
+        (!line.is_empty()).then(|| format!("({line})"))
+    }
+
     /// Whether `text` is only the beginning.
     pub fn is_cut(&self) -> bool {
         self.total_bytes > self.text.len() as u64

@@ -9,7 +9,7 @@ use entraclaw_seams::clock::Clock;
 use entraclaw_seams::processes::{Ending, ProcessId, Processes};
 use entraclaw_seams::storage::{AppendFile, Storage};
 use futures_util::future::BoxFuture;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use tokio::sync::watch;
 use tokio::time::{sleep, timeout};
 
@@ -127,6 +127,7 @@ struct Said {
     output_failed: bool,
     events: Option<Box<dyn AppendFile>>,
     events_bytes: u64,
+    facts: Map<String, Value>,
     trace: Trace,
 }
 
@@ -164,6 +165,17 @@ impl Running {
         }
     }
 
+    /// Removes the output so far. Bytes that the disk does not let go are still counted as kept.
+    pub fn unsay(&self) {
+        let mut said = self.said();
+        said.head.clear();
+        said.total = 0;
+        if let Some(Ok(())) = said.output.as_mut().map(|file| file.truncate(0)) {
+            said.kept = 0;
+            said.output_failed = false;
+        }
+    }
+
     /// Writes an event as a line of the file of events.
     pub fn event(&self, name: &str, detail: Value) {
         let mut said = self.said();
@@ -182,6 +194,11 @@ impl Running {
         if let Some(events) = &mut said.events {
             let _ = events.append(line.as_bytes());
         }
+    }
+
+    /// States a fact about the work, which is in its result. A later fact of the same name replaces it.
+    pub fn state(&self, name: &str, value: impl Into<Value>) {
+        self.said().facts.insert(name.to_owned(), value.into());
     }
 
     /// Records a group of processes that this one has started, so that it is ended even if this process is killed.
@@ -315,6 +332,7 @@ fn result_of(running: &Running, outcome: Outcome) -> WorkResult {
         text: whole_characters(&said.head, said.total),
         total_bytes: said.total,
         kept_bytes: kept,
+        facts: std::mem::take(&mut said.facts),
         ended_at: running.clock.now().to_string(),
     }
 }

@@ -192,6 +192,10 @@ fn draft(ready: &Ready, home: &str) -> Draft {
             result.total_bytes, result.kept_bytes
         );
     }
+    if let Some(facts) = result.facts_line() {
+        content.push('\n');
+        content.push_str(&clean(&facts).text);
+    }
     if *may_be_known {
         content.push_str("\n(your call may have brought this before)");
     }

@@ -16,6 +16,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 use crate::claim::{Claim, Move};
 use crate::collect::{Collector, JOBS_MAX};
 use crate::folder::{CALLERS, Folder, SPOOL, caller_path, ids};
+use crate::look::Events;
 use crate::request::{Ask, Ended, Request, TITLE_CHARS_MAX, WorkResult};
 
 /// The pause between two looks at a result, if the disk does not report changes.
@@ -144,6 +145,11 @@ impl Works {
         cancel(&Folder::new(self.parts.storage.clone(), id))
     }
 
+    /// The home folder with the jobs.
+    pub fn storage(&self) -> &Arc<dyn Storage> {
+        &self.parts.storage
+    }
+
     fn lock_session(&self) -> io::Result<()> {
         let mut held = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         if held.is_none() {
@@ -174,6 +180,11 @@ impl Job {
     /// The id of the job.
     pub fn id(&self) -> &str {
         &self.folder.id
+    }
+
+    /// The job's events as they come.
+    pub fn events(&self) -> Events {
+        Events::new(self.folder.clone())
     }
 
     /// Asks the job to stop; see [`Works::cancel`].
