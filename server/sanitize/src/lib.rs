@@ -49,6 +49,7 @@ mod markdown;
 mod markers;
 mod name;
 mod page;
+pub mod secrets;
 mod stack;
 mod tags;
 mod tally;
