@@ -32,6 +32,11 @@ impl Answer {
         }
     }
 
+    /// A text for the model. It must fit into [`ANSWER_BYTES_MAX`], and states itself how to get the rest.
+    pub fn text(text: &str) -> Self {
+        Self { text: format!("{text}\n"), is_error: false, receipt: None }
+    }
+
     /// An error with one sentence that names what is wrong and how to fix it.
     pub fn error(text: &str) -> Self {
         Self { text: format!("{text}\n"), is_error: true, receipt: None }

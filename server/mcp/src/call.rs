@@ -5,11 +5,12 @@
 use futures_util::FutureExt as _;
 use serde_json::json;
 use tokio::sync::watch;
-use tokio::time::Instant;
+use tokio::time::{Duration, Instant};
 
 use crate::answer::Answer;
 use crate::arguments::Refusal;
 use crate::connection::{Caller, Open};
+use crate::hosts::HostRow;
 use crate::message::{Object, RpcError, take_arguments, text};
 use crate::nearest::nearest;
 use crate::provider::{Begun, Call, Cancellation, Progress, Step, TIME_LIMIT};
@@ -74,16 +75,16 @@ impl Session {
         let token = token.filter(|token| token.is_string() || token.is_i64());
         let progress = token.map(|token| (self.steps.clone(), caller.route.id.clone(), token.clone()));
         let (cancel, cancelled) = watch::channel(false);
-        let limit = self
-            .connection
-            .host(caller.client.as_deref())
-            .map_or(TIME_LIMIT, crate::hosts::HostRow::wait_cap);
+        let row = self.connection.host(caller.client.as_deref());
+        let limit = row.map_or(TIME_LIMIT, HostRow::wait_cap);
+        let parks = row.filter(|row| row.may_park(&caller.version, progress.is_some()));
         let call = Call {
             tool,
             arguments,
             params,
             caller,
             until: Instant::now() + limit,
+            open_with_progress: parks.and_then(|row| row.progress_every_s).map(Duration::from_secs),
             progress: Progress { to: progress },
             cancellation: Cancellation(cancelled),
         };

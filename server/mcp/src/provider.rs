@@ -61,6 +61,8 @@ pub struct Call<'a> {
     pub caller: &'a Caller,
     /// When this host gives the call up, as far as known. A provider answers before that, with a ticket if need be.
     pub until: Instant,
+    /// How often progress must be reported to keep the call open beyond `until`; `None` if the host gives it up even so.
+    pub open_with_progress: Option<Duration>,
     /// Reports the progress of the work, if the host asked for it.
     pub progress: Progress,
     /// Becomes true when the host cancels. Work that must not be interrupted may ignore it.

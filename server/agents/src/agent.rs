@@ -1,0 +1,263 @@
+//! The table of agents: how the program of each one is found, asked and read. Rules that differ between agents are data
+//! here; code elsewhere never asks for a name.
+//!
+//! Each row is recorded from the real program in `docs/src/facts/agents.md`.
+
+use entraclaw_mcp::arguments::Refusal;
+use entraclaw_mcp::nearest::nearest;
+
+use crate::question::Permissions;
+
+/// How a value follows its flag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flag {
+    /// One argument: the flag, and the value right behind it.
+    Joined(&'static str),
+    /// Two arguments.
+    Apart(&'static str),
+    /// The value alone, after these arguments.
+    After(&'static [&'static str]),
+    /// The program can't be told.
+    Missing,
+}
+
+impl Flag {
+    /// The arguments for a value; `None` if the program can't be told.
+    pub fn with(self, value: &str) -> Option<Vec<String>> {
+        match self {
+            Self::Joined(flag) => Some(vec![format!("{flag}{value}")]),
+            Self::Apart(flag) => Some(vec![flag.to_owned(), value.to_owned()]),
+            Self::After(words) => {
+                Some(words.iter().map(|word| (*word).to_owned()).chain([value.to_owned()]).collect())
+            }
+            Self::Missing => None,
+        }
+    }
+}
+
+/// How the program is given the prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PromptBy {
+    /// As one argument with its flag, so that a leading dash is no flag.
+    Joined(&'static str),
+    /// As its input.
+    Input,
+    /// As the last argument, behind `--`.
+    Last,
+}
+
+/// The language in which a program reports what it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dialect {
+    /// The answer alone, as text.
+    Text,
+    /// Copilot CLI, `--output-format json`.
+    Copilot,
+    /// Claude Code, `--output-format stream-json`.
+    Claude,
+    /// Codex, `exec --json`.
+    Codex,
+    /// Gemini CLI, `--output-format stream-json`.
+    Gemini,
+    /// opencode, `run --format json`.
+    Opencode,
+}
+
+/// One agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Agent {
+    /// Its name in calls.
+    pub name: &'static str,
+    /// Its name in sentences.
+    pub title: &'static str,
+    /// The name of its program.
+    pub program: &'static str,
+    /// The packages that hold its program, as their `package.json` names them.
+    pub packages: &'static [&'static str],
+    /// How a user installs it.
+    pub install: &'static str,
+    /// How a user signs in.
+    pub sign_in: &'static str,
+    /// The environment variables that it gets; a trailing `*` matches any ending.
+    pub variables: &'static [&'static str],
+    /// The arguments of every question, before all others.
+    pub base: &'static [&'static str],
+    /// How it is given the prompt.
+    pub prompt: PromptBy,
+    /// The model's flag.
+    pub model: Flag,
+    /// The model that is asked for if neither the caller nor the operator names one, and the first version whose program does
+    /// not list it any more.
+    pub default_model: Option<(&'static str, [u64; 3])>,
+    /// The flag of one more folder.
+    pub add_dir: Flag,
+    /// The flag with an id of ours for a new session; otherwise the program chooses one.
+    pub new_session: Flag,
+    /// The flag of a session to go on with.
+    pub resume: Flag,
+    /// The arguments for each of [`Permissions::ALL`].
+    pub permissions: [&'static [&'static str]; 3],
+    /// The arguments for a report, its language, and the first version that has it. Older ones answer as text.
+    pub report: (&'static [&'static str], Dialect, [u64; 3]),
+    /// Files below the user's home, or below the folder that a variable names, of which one is there once it is signed in.
+    pub signed_in_by: SignedInBy,
+}
+
+/// How it can be seen, without starting it, that an agent is signed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SignedInBy {
+    /// Variables of which one is set.
+    pub variables: &'static [&'static str],
+    /// The variable that names its folder, and the folder below the user's home without it.
+    pub folder: (&'static str, &'static str),
+    /// Files in that folder of which one is there.
+    pub files: &'static [&'static str],
+}
+
+impl Agent {
+    /// The arguments that permit this much.
+    pub fn permitting(&self, permissions: Permissions) -> &'static [&'static str] {
+        let at = Permissions::ALL.iter().position(|one| *one == permissions).unwrap_or(0);
+        self.permissions[at]
+    }
+
+    /// Whether it may be given this variable.
+    pub fn takes(&self, variable: &str) -> bool {
+        EVERY_AGENT.iter().chain(self.variables).any(|known| match known.strip_suffix('*') {
+            Some(beginning) => variable.starts_with(beginning),
+            None => variable == *known,
+        })
+    }
+}
+
+/// Whether any agent may be given this variable.
+pub fn any_takes(variable: &str) -> bool {
+    AGENTS.iter().any(|agent| agent.takes(variable))
+}
+
+/// The agent of this name.
+///
+/// # Errors
+/// A sentence that names the known ones.
+pub fn by_name(name: &str) -> Result<&'static Agent, Refusal> {
+    if let Some(agent) = AGENTS.iter().find(|agent| agent.name == name) {
+        return Ok(agent);
+    }
+    let names: Vec<&str> = AGENTS.iter().map(|agent| agent.name).collect();
+    let hint = nearest(name, &names).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+    let name: String = name.chars().take(40).collect();
+    Err(format!("agent: {name:?} is not known{hint}; known agents: {}", names.join(", ")))
+}
+
+/// The variables that every agent gets: who and where the user is, how to reach the network, how to write for people.
+/// `CLAUDECODE` and its like are left out, for they make an agent believe that it runs inside another.
+const EVERY_AGENT: &[&str] = &[
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "LC_*",
+    "TZ",
+    "TMPDIR",
+    "TEMP",
+    "TMP",
+    "XDG_*",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "ALL_PROXY",
+    "NO_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "all_proxy",
+    "no_proxy",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "NODE_EXTRA_CA_CERTS",
+    "USERPROFILE",
+    "APPDATA",
+    "LOCALAPPDATA",
+    "SystemRoot",
+    "COMSPEC",
+    "PATHEXT",
+];
+
+/// The agents, the default first.
+pub const AGENTS: &[Agent] = &[Agent {
+    name: "copilot",
+    title: "Copilot",
+    program: "copilot",
+    packages: &["@github/copilot"],
+    install: "npm install -g @github/copilot",
+    sign_in: "start `copilot` in a terminal and use /login, or set COPILOT_GITHUB_TOKEN",
+    variables: &["COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN", "GH_HOST"],
+    base: &["--allow-all-tools", "--no-ask-user", "--silent", "--no-color", "--no-auto-update"],
+    prompt: PromptBy::Joined("--prompt="),
+    model: Flag::Joined("--model="),
+    default_model: Some(("gpt-4.1", [1, 0, 0])),
+    add_dir: Flag::Joined("--add-dir="),
+    new_session: Flag::Joined("--session-id="),
+    resume: Flag::Joined("--resume="),
+    permissions: [&["--deny-tool=write", "--deny-tool=shell"], &["--deny-tool=shell"], &[]],
+    report: (&["--output-format=json"], Dialect::Copilot, [1, 0, 0]),
+    signed_in_by: SignedInBy {
+        variables: &["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_BASE_URL"],
+        folder: ("COPILOT_HOME", ".copilot"),
+        files: &["config.json"],
+    },
+}];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_gets_its_own_tokens_and_not_those_of_others() {
+        for agent in AGENTS {
+            for variable in ["PATH", "HOME", "LC_ALL", "HTTPS_PROXY"] {
+                assert!(agent.takes(variable), "{}: {variable}", agent.name);
+            }
+            for variable in ["ENTRACLAW_ACCESS_TOKEN", "AWS_SECRET_ACCESS_KEY", "CLAUDECODE", "NPM_TOKEN", ""]
+            {
+                assert!(!agent.takes(variable), "{}: {variable}", agent.name);
+            }
+            for other in AGENTS.iter().filter(|other| other.name != agent.name) {
+                let own: Vec<_> = other
+                    .signed_in_by
+                    .variables
+                    .iter()
+                    .filter(|name| !agent.variables.contains(name))
+                    .collect();
+                let is_shared = |name: &str| agent.takes(name) && agent.packages == other.packages;
+                assert!(own.iter().all(|name| !is_shared(name)));
+            }
+        }
+    }
+
+    #[test]
+    fn the_contract_of_copilot_is_in_its_row() {
+        let row = by_name("copilot").unwrap();
+        assert_eq!(AGENTS[0].name, "copilot");
+        assert_eq!(
+            row.base,
+            ["--allow-all-tools", "--no-ask-user", "--silent", "--no-color", "--no-auto-update"]
+        );
+        assert_eq!(row.prompt, PromptBy::Joined("--prompt="));
+        assert!(row.permitting(Permissions::All).is_empty());
+        assert!(!row.base.iter().any(|argument| argument.starts_with("-i")));
+    }
+
+    #[test]
+    fn every_row_can_be_asked_and_installed() {
+        let mut names: Vec<&str> = AGENTS.iter().map(|agent| agent.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), AGENTS.len());
+        for agent in AGENTS {
+            assert!(agent.install.contains(agent.packages[0]), "{}", agent.name);
+            assert!(!agent.sign_in.ends_with('.') && !agent.title.is_empty());
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Other coding agents as tools: a host asks one, and an answer that comes late reaches the inbox.
+//!
+//! A call becomes one argument vector for the agent's program and one job of `entraclaw-work`, so an answer survives the
+//! host's limit, the host and this server. From the ground up: `agent` is the table of agents, `question` a checked call,
+//! `command_line` its arguments, `find` the programs of the machine, `failure` the classes of errors, `report` reads what
+//! a program writes, `scribe` writes the answer, `kind` is the job's own process, `task` its document, `wait` and `ticket`
+//! are the caller's side, `tools` and `provider` what the host sees.
+//!
+//! It must never show a shell a string, nor widen what the operator permits.
+
+mod agent;
+mod command_line;
+mod failure;
+mod find;
+mod kind;
+mod provider;
+mod question;
+mod report;
+mod scribe;
+mod task;
+mod ticket;
+mod tools;
+mod wait;
+
+pub use agent::{AGENTS, Agent, Dialect, Flag, PromptBy, SignedInBy, any_takes, by_name};
+pub use command_line::{Choices, CommandLine};
+pub use failure::Class;
+pub use find::{Finder, Found, Missing, Place, SystemFinder};
+pub use kind::AgentKind;
+pub use provider::{Answered, AskProvider, Settings};
+pub use question::{Asking, Bounds, PROMPT_BYTES_MAX, Permissions, Question};
+pub use task::{KIND, Task};
+pub use tools::SET;

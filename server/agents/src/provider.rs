@@ -1,0 +1,262 @@
+//! The provider `ask`: turns a call into a job of the kind `agent`, waits for it as long as the host waits, and answers.
+//!
+//! It must never keep a host waiting beyond its limit, nor start anything for a question that is wrong.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use entraclaw_inbox::journal::ConsumerName;
+use entraclaw_inbox::provider::reads_as;
+use entraclaw_mcp::hosts::HOSTS;
+use entraclaw_mcp::message::Object;
+use entraclaw_mcp::{Answer, Arguments, Begun, Call, Connection, Offer, Offers, Provider, Receipt, Refusal};
+use entraclaw_seams::random::Random;
+use entraclaw_work::{Ask, Claimed, Limits, Works};
+use serde_json::json;
+
+use crate::agent::{AGENTS, Agent};
+use crate::command_line::{Choices, CommandLine};
+use crate::failure::Class;
+use crate::find::{Finder, Found, Missing, Place};
+use crate::question::{Asking, Bounds, Permissions, Question};
+use crate::task::{KIND, Task};
+use crate::ticket;
+use crate::tools::{SET, tools};
+use crate::wait::{Waiting, wait};
+
+/// Whose receipts the provider's are.
+const READER: &str = "ask";
+/// The default number of sessions in a list.
+const SESSIONS: u64 = 20;
+
+/// The operator's settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// The most that `ask` may permit.
+    pub permissions: Permissions,
+    /// The model of Copilot if a call names none.
+    pub default_model: Option<String>,
+    /// Longest wait for an answer on a host that progress keeps waiting.
+    pub wait: Duration,
+    /// When an agent is ended that still works.
+    pub time_limit: Duration,
+    /// How many agents may run at once.
+    pub at_once: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            permissions: Permissions::All,
+            default_model: None,
+            wait: Duration::from_secs(600),
+            time_limit: Duration::from_secs(3_600),
+            at_once: 4,
+        }
+    }
+}
+
+/// The parts of the provider.
+pub struct AskProvider {
+    /// The operator's settings.
+    pub settings: Settings,
+    /// The programs and folders of the machine.
+    pub finder: Arc<dyn Finder>,
+    /// Begins the jobs.
+    pub works: Works,
+    /// The source of session ids.
+    pub random: Arc<dyn Random>,
+    /// The consumer of the inbox if it is fixed; otherwise the host's family.
+    pub consumer: Option<ConsumerName>,
+    /// Whether this server offers the inbox, so that a late answer wakes the agent.
+    pub has_inbox: bool,
+    /// Answers that have not left yet.
+    pub answered: Answered,
+}
+
+/// Results whose answer has not left yet, by the number of their receipt. Clones share them.
+#[derive(Clone, Default)]
+pub struct Answered(Arc<Mutex<BTreeMap<u64, Claimed>>>);
+
+impl Answered {
+    fn locked(&self) -> MutexGuard<'_, BTreeMap<u64, Claimed>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a result until its answer has left, and marks the answer.
+    pub(crate) fn keep(&self, number: u64, claimed: Claimed, answer: Answer) -> Answer {
+        self.locked().insert(number, claimed);
+        answer.with_receipt(Receipt { reader: READER.to_owned(), number })
+    }
+}
+
+impl Provider for AskProvider {
+    fn offers(&self) -> Offers {
+        let tools = tools(self.settings.permissions, self.has_inbox);
+        Offers { tools: tools.into_iter().map(|tool| Offer::new(SET, tool)).collect(), ..Offers::default() }
+    }
+
+    fn call(&mut self, call: Call<'_>, connection: &mut Connection) -> Result<Begun, Refusal> {
+        match call.tool {
+            "ask" => self.ask(Asking::Ask, call, connection),
+            "suggest" => self.ask(Asking::Suggest, call, connection),
+            "explain" => self.ask(Asking::Explain, call, connection),
+            "ask_status" => self.status(call.arguments),
+            "ask_cancel" => self.cancel(call.arguments),
+            "list_sessions" => self.sessions(call.arguments),
+            "agents" => {
+                Arguments::new(call.arguments).finish()?;
+                Ok(now(Answer::json(&json!({"agents": self.agents()}))))
+            }
+            // The contract's: it does not start an agent.
+            _ => {
+                Arguments::new(call.arguments).finish()?;
+                Ok(now(Answer::text("pong")))
+            }
+        }
+    }
+
+    fn written(&mut self, receipt: &Receipt) {
+        if receipt.reader == READER
+            && let Some(claimed) = self.answered.locked().remove(&receipt.number)
+        {
+            claimed.hand_on();
+        }
+    }
+
+    fn taken_back(&mut self, receipt: &Receipt) {
+        if receipt.reader == READER {
+            self.answered.locked().remove(&receipt.number);
+        }
+    }
+}
+
+fn now(answer: Answer) -> Begun {
+    Begun::work(std::future::ready(answer))
+}
+
+impl AskProvider {
+    fn ask(&self, asking: Asking, call: Call<'_>, connection: &mut Connection) -> Result<Begun, Refusal> {
+        let bounds = Bounds { permissions: self.settings.permissions };
+        let question = Question::read(asking, call.arguments, bounds)?;
+        if let Some(folder) = &question.add_dir {
+            self.check_folder(folder)?;
+        }
+        let found = self.find(question.agent)?;
+        let client = call.caller.client.as_deref();
+        let consumer = reads_as(self.consumer.as_ref(), HOSTS, client).map_err(|error| error.to_string())?;
+        let job = self.works.begin(self.job(&question, &found, consumer.to_string(), client)?);
+        let job = job.map_err(|error| error.to_string())?;
+        let longest = call.open_with_progress.map(|every| (every, self.settings.wait));
+        Ok(Begun::work(wait(Waiting {
+            job,
+            works: self.works.clone(),
+            until: call.until,
+            longest,
+            progress: call.progress,
+            cancellation: call.cancellation,
+            has_inbox: self.has_inbox,
+            answered: self.answered.clone(),
+            number: connection.next_number(),
+        })))
+    }
+
+    fn job(
+        &self,
+        question: &Question,
+        found: &Found,
+        consumer: String,
+        client: Option<&str>,
+    ) -> Result<Ask, Refusal> {
+        let session = self.random.uuid();
+        let is_default = question.agent.name == AGENTS[0].name;
+        let line = CommandLine::of(
+            question,
+            Choices {
+                version: found.numbers(),
+                default_model: self.settings.default_model.as_deref().filter(|_| is_default),
+                new_session: Some(&session),
+            },
+        );
+        let task = Task {
+            permissions: question.permissions.to_string(),
+            at_once: self.settings.at_once,
+            ..Task::new(question.agent, found, line, self.finder.folder())
+        };
+        let what = serde_json::to_value(task).map_err(|error| error.to_string())?;
+        Ok(Ask {
+            kind: KIND.to_owned(),
+            what,
+            title: format!("{}: {}", question.agent.name, question.title),
+            consumer,
+            host: client.map(str::to_owned),
+            limits: Limits { time_s: self.settings.time_limit.as_secs(), ..Limits::default() },
+        })
+    }
+
+    fn check_folder(&self, folder: &Path) -> Result<(), Refusal> {
+        match self.finder.place(folder) {
+            Place::Folder => Ok(()),
+            Place::Other => Err("addDir: it is a file; give the folder that holds it".to_owned()),
+            Place::Nothing => Err("addDir: there is no such folder; give one that exists".to_owned()),
+        }
+    }
+
+    fn find(&self, agent: &Agent) -> Result<Found, Refusal> {
+        self.finder.find(agent).map_err(|missing| match missing {
+            Missing::NotInstalled => format!(
+                "{} error: the program `{}` is not installed here ({}: your user can install it by `{}`; the tool agents lists \
+                 the others)",
+                agent.title,
+                agent.program,
+                Class::NotInstalled,
+                agent.install
+            ),
+            Missing::NoProgram(path) => format!(
+                "{} error: {} is no program ({}: your user has to correct COPILOT_BINARY_PATH, or `copilot` in [ask] of the \
+                 configuration)",
+                agent.title,
+                path.display(),
+                Class::NotInstalled
+            ),
+        })
+    }
+
+    fn agents(&self) -> Vec<serde_json::Value> {
+        let row = |agent: &Agent| match self.finder.find(agent) {
+            Ok(found) => json!({
+                "agent": agent.name,
+                "installed": true,
+                "version": found.version,
+                "signed_in": found.signed_in,
+            }),
+            Err(_) => json!({"agent": agent.name, "installed": false, "install": agent.install}),
+        };
+        AGENTS.iter().map(row).collect()
+    }
+
+    fn status(&self, arguments: Object) -> Result<Begun, Refusal> {
+        let mut given = Arguments::new(arguments);
+        let ticket = given.required_text("ticket", "the id of a ticket")?;
+        let offset = given.integer("offset", 0, 0, u64::MAX)?;
+        given.finish()?;
+        Ok(now(ticket::status(self.works.storage(), &ticket, offset, self.has_inbox)?))
+    }
+
+    fn cancel(&self, arguments: Object) -> Result<Begun, Refusal> {
+        let mut given = Arguments::new(arguments);
+        let ticket = given.required_text("ticket", "the id of a ticket")?;
+        given.finish()?;
+        Ok(now(ticket::cancel(&self.works, &ticket)?))
+    }
+
+    fn sessions(&self, arguments: Object) -> Result<Begun, Refusal> {
+        let mut given = Arguments::new(arguments);
+        let limit = given.integer("limit", SESSIONS, 1, 100)?;
+        given.finish()?;
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        Ok(now(Answer::json(&json!({"sessions": ticket::sessions(self.works.storage(), limit)?}))))
+    }
+}

@@ -1,0 +1,63 @@
+//! The task of a job of the kind `agent`, as it is in the job's request.
+//! It must never hold the value of a variable: the job's process takes values from its own environment.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::agent::{Agent, by_name};
+use crate::command_line::CommandLine;
+use crate::find::Found;
+
+/// The kind of these jobs.
+pub const KIND: &str = "agent";
+
+/// One question, ready to be asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Task {
+    /// The name of the agent.
+    pub agent: String,
+    /// The version of its program, if it is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// The input of the program, if it reads the prompt from it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
+    /// Its working folder.
+    pub folder: PathBuf,
+    /// Whether its output is a report in its own language, and not the answer alone.
+    pub reports: bool,
+    /// The session, if it is known before it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// What it may do.
+    pub permissions: String,
+    /// How many agents may run at once.
+    pub at_once: u32,
+}
+
+impl Task {
+    /// The task for a command line.
+    pub fn new(agent: &Agent, found: &Found, line: CommandLine, folder: PathBuf) -> Self {
+        let program = found.path.to_string_lossy().into_owned();
+        Self {
+            agent: agent.name.to_owned(),
+            version: found.version.clone(),
+            argv: std::iter::once(program).chain(line.arguments).collect(),
+            input: line.input,
+            folder,
+            reports: line.dialect != crate::agent::Dialect::Text,
+            session: line.session,
+            permissions: String::new(),
+            at_once: 1,
+        }
+    }
+
+    /// The agent's row, or why there is none.
+    pub(crate) fn row(&self) -> Result<&'static Agent, String> {
+        by_name(&self.agent)
+    }
+}

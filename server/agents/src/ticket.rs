@@ -1,0 +1,150 @@
+//! What a caller can see and do with a ticket, and how a result reads.
+//! It must never change who gets a result: the inbox brings a late answer by itself.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use entraclaw_mcp::{ANSWER_BYTES_MAX, Answer, FRAME_BYTES, Refusal};
+use entraclaw_seams::storage::Storage;
+use entraclaw_work::{Claim, Ended, Events, Look, WorkResult, Works, kept_output, look, looks};
+use serde_json::{Value, json};
+
+use crate::task::{KIND, Task};
+
+/// Most bytes of an answer's text in one piece.
+const PIECE_BYTES_MAX: usize = ANSWER_BYTES_MAX - FRAME_BYTES;
+
+/// A text without a character that is cut in two at its end.
+pub(crate) fn whole(bytes: &[u8], total: u64) -> String {
+    match std::str::from_utf8(bytes) {
+        Err(error) if (bytes.len() as u64) < total && error.error_len().is_none() => {
+            String::from_utf8_lossy(&bytes[..error.valid_up_to()]).into_owned()
+        }
+        _ => String::from_utf8_lossy(bytes).into_owned(),
+    }
+}
+
+/// The answer of a result that is done: its text, and in one line what is known of it.
+pub(crate) fn answer(result: &WorkResult, storage: &Arc<dyn Storage>) -> String {
+    let (bytes, total) = kept_output(storage, &result.id, 0, PIECE_BYTES_MAX).unwrap_or_default();
+    // Without its file the beginning is still in the result.
+    let (mut text, total) = if total == 0 {
+        let text = result.text.as_bytes();
+        (whole(&text[..text.len().min(PIECE_BYTES_MAX)], text.len() as u64 + 1), result.total_bytes)
+    } else {
+        (whole(&bytes, total), total)
+    };
+    let length = text.len() as u64;
+    if length < total {
+        let id = &result.id;
+        let _ = write!(
+            text,
+            "\n(this is the beginning of {total} bytes; ask_status with the ticket {id} and the offset {length} reads on)"
+        );
+    }
+    if let Some(facts) = result.facts_line() {
+        text.push_str("\n\n");
+        text.push_str(&facts);
+    }
+    text
+}
+
+/// The sentence of a result that is not done.
+pub(crate) fn failure(result: &WorkResult) -> String {
+    match (&result.reason, result.ended) {
+        (Some(reason), _) => reason.clone(),
+        (None, Ended::Cancelled) => "it was cancelled".to_owned(),
+        (None, ended) => format!("it is {ended}"),
+    }
+}
+
+fn found(storage: &Arc<dyn Storage>, ticket: &str) -> Result<Look, Refusal> {
+    let look = look(storage, ticket).map_err(|error| format!("the jobs can't be read: {error}"))?;
+    look.filter(|look| look.request.ask.kind == KIND).ok_or_else(|| {
+        let ticket: String = ticket.chars().take(64).collect();
+        format!("ticket: there is no question {ticket:?}; take the id from a ticket, or see list_sessions")
+    })
+}
+
+/// How far a question is, or its answer from an offset on.
+pub(crate) fn status(
+    storage: &Arc<dyn Storage>,
+    ticket: &str,
+    offset: u64,
+    has_inbox: bool,
+) -> Result<Answer, Refusal> {
+    let look = found(storage, ticket)?;
+    let title = &look.request.ask.title;
+    let Some(result) = &look.result else {
+        if !look.runs {
+            return Ok(Answer::json(&json!({"ticket": ticket, "state": "lost", "title": title})));
+        }
+        let step = Events::of(storage, ticket)
+            .news()
+            .into_iter()
+            .rev()
+            .find_map(|event| event["says"].as_str().map(str::to_owned));
+        return Ok(Answer::json(&json!({
+            "ticket": ticket, "state": "working", "title": title, "asked_at": look.request.asked_at, "step": step,
+        })));
+    };
+    if result.ended != Ended::Done {
+        return Ok(Answer::error(&failure(result)));
+    }
+    let is_on_its_way = has_inbox && matches!(look.claim, Some(Claim::Released | Claim::ReleasedLate));
+    if is_on_its_way && offset == 0 {
+        return Ok(Answer::text("it has answered; the answer is on its way to your inbox"));
+    }
+    if offset == 0 {
+        return Ok(Answer::text(&answer(result, storage)));
+    }
+    let (bytes, total) = kept_output(storage, ticket, offset, PIECE_BYTES_MAX)
+        .map_err(|error| format!("the answer can't be read: {error}"))?;
+    if offset >= total {
+        return Err(format!("offset: the answer has {total} bytes; give a smaller one"));
+    }
+    let begin = bytes.iter().take_while(|byte| **byte & 0xC0 == 0x80).count();
+    let mut text = whole(&bytes[begin..], total - offset - begin as u64);
+    let end = offset + begin as u64 + text.len() as u64;
+    if end < total {
+        let _ = write!(text, "\n(up to byte {end} of {total}; the offset {end} reads on)");
+    }
+    Ok(Answer::text(&text))
+}
+
+/// Asks the agent of a ticket to stop.
+pub(crate) fn cancel(works: &Works, ticket: &str) -> Result<Answer, Refusal> {
+    let look = found(works.storage(), ticket)?;
+    let asked = works.cancel(ticket).map_err(|error| format!("it could not be asked to stop: {error}"))?;
+    let title = &look.request.ask.title;
+    Ok(Answer::text(&if asked {
+        format!("asked to stop: {title}")
+    } else {
+        format!("it has ended already: {title}")
+    }))
+}
+
+/// The sessions of the questions that are kept, the newest first.
+pub(crate) fn sessions(storage: &Arc<dyn Storage>, limit: usize) -> Result<Vec<Value>, Refusal> {
+    let mut all = looks(storage, KIND).map_err(|error| format!("the jobs can't be read: {error}"))?;
+    all.sort_by(|one, other| other.request.asked_at.cmp(&one.request.asked_at));
+    let mut known = BTreeSet::new();
+    let rows = all.iter().filter_map(|look| {
+        let task: Task = serde_json::from_value(look.request.ask.what.clone()).ok()?;
+        let stated = look.result.as_ref().and_then(|result| result.facts.get("session")?.as_str());
+        let session = stated.map(str::to_owned).or(task.session)?;
+        known.insert((task.agent.clone(), session.clone())).then(|| {
+            let state = match &look.result {
+                Some(result) => result.ended.to_string(),
+                None if look.runs => "working".to_owned(),
+                None => "lost".to_owned(),
+            };
+            json!({
+                "sessionId": session, "agent": task.agent, "title": look.request.ask.title, "folder": task.folder,
+                "asked_at": look.request.asked_at, "state": state, "ticket": look.request.id,
+            })
+        })
+    });
+    Ok(rows.take(limit).collect())
+}
