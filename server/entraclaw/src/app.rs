@@ -1,9 +1,11 @@
 //! The whole server as one future over given seams: the journal, the sources and the connection to one host.
 //! It must never use a clock, randomness, a file or a socket but through them, nor leave anything running when dropped.
 
+mod ask;
 mod bot;
 mod health;
 mod lead;
+mod only;
 mod sponsors;
 #[cfg(test)]
 mod tests;
@@ -12,6 +14,7 @@ mod work;
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +23,7 @@ use tokio::sync::{mpsc, watch};
 
 use crate::config::Config;
 use crate::status::{Keeper, WatchedSource};
+use entraclaw_agents::{Finder, SystemFinder};
 use entraclaw_inbox::gate::{Agent, Gate, MailGate, PairingReply, PolicyNews};
 use entraclaw_inbox::journal::{Interaction, Journal, JournalOptions};
 use entraclaw_inbox::permission::{self, PermissionPort, REQUESTS_MAX, Relay, Teller};
@@ -85,6 +89,12 @@ pub struct App {
     pub wake_ups: Arc<dyn WakeUps>,
     /// The system's processes, for the jobs of this home.
     pub processes: Arc<dyn Processes>,
+    /// The path of this program, which does the jobs of this home.
+    pub program: PathBuf,
+    /// The programs of other coding agents.
+    pub finder: Arc<dyn Finder>,
+    /// Whether the chosen tools are all there is: no inbox and no source.
+    pub is_only: bool,
     /// More providers beside the server's own.
     pub providers: Vec<Box<dyn Provider>>,
     /// The inbox socket of the host's session, if its environment names one.
@@ -127,6 +137,9 @@ impl App {
             endpoint: Arc::new(NoEndpoint),
             wake_ups: Arc::new(NoWakeUps),
             processes: Arc::new(SimulatedProcesses::default()),
+            program: PathBuf::from("entraclaw"),
+            finder: Arc::new(SystemFinder::default()),
+            is_only: false,
             providers: Vec::new(),
             inbox_socket: None,
             host_process: None,
@@ -211,6 +224,9 @@ impl App {
 
 /// Serves one host until its pipes end. Everything, sources included, stops when the returned future is dropped.
 pub async fn run(app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncWrite + Unpin) -> Exit {
+    if app.is_only {
+        return only::serve(app, reader, writer).await;
+    }
     // The future is large, so it is kept on the heap.
     Box::pin(serve(app, reader, writer)).await
 }
@@ -287,6 +303,7 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
     }));
     session.providers.extend(bot.iter().map(|bot| Box::new(bot.provider(&journal)) as Box<dyn Provider>));
     session.providers.append(&mut app.providers);
+    session.providers.extend(ask::provider(&app, true).map(|ask| Box::new(ask) as Box<dyn Provider>));
     session.connection.left_out_sets = ToolSet::left_out_of(&app.config.tools);
     session.connection.why_no_tools = ", for `tools.sets` names only sets whose source is off";
     session.consumer.clone_from(&app.config.inbox.consumer);

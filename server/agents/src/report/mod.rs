@@ -53,13 +53,22 @@ pub(crate) struct Reader {
     is_too_long: bool,
     /// Whether pieces of the message that is being told have come.
     has_pieces: bool,
+    /// Whether an event has come. Before the first one, other lines are what a program says that reports nothing.
+    has_event: bool,
     left_out: u64,
 }
 
 impl Reader {
     /// A reader of this language.
     pub(crate) fn new(dialect: Dialect) -> Self {
-        Self { dialect, line: Vec::new(), is_too_long: false, has_pieces: false, left_out: 0 }
+        Self {
+            dialect,
+            line: Vec::new(),
+            is_too_long: false,
+            has_pieces: false,
+            has_event: false,
+            left_out: 0,
+        }
     }
 
     /// Lines that were left out because they are too long or no JSON.
@@ -111,8 +120,12 @@ impl Reader {
             }
         } else if !line.trim_ascii().is_empty() {
             match serde_json::from_slice::<Value>(&line) {
-                Ok(event) => self.event(&event, sink),
-                Err(_) => self.left_out += 1,
+                Ok(event) if event.get("type").is_some_and(Value::is_string) => {
+                    self.has_event = true;
+                    self.event(&event, sink);
+                }
+                _ if self.has_event => self.left_out += 1,
+                _ => sink(Said::Text(String::from_utf8_lossy(&line).into_owned())),
             }
         }
         // The buffer is used again.

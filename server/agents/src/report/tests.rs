@@ -127,5 +127,15 @@ fn a_line_that_is_no_json_or_too_long_is_counted_and_the_next_is_read() {
     let mut all = Vec::new();
     reader.take(output.as_bytes(), &mut |said| all.push(said));
     reader.finish(&mut |said| all.push(said));
+    assert_eq!((text(&all).as_str(), reader.left_out()), ("forty-two", 1));
+    reader.take(b"no json\n", &mut |said| all.push(said));
     assert_eq!((text(&all).as_str(), reader.left_out()), ("forty-two", 2));
+}
+
+#[rstest]
+#[case("the answer is\n42\n")]
+#[case("42")]
+#[case("[1]\n{\"a\": 1}\n")]
+fn a_program_that_reports_nothing_has_said_its_answer(#[case] output: &str) {
+    assert_eq!(text(&heard(Dialect::Copilot, output, 3)), output);
 }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use crate::config::key::HOME_VARIABLE;
 use crate::wake_ups::PROGRAM_VARIABLES;
+use entraclaw_agents::SystemFinder;
 use entraclaw_inbox::notice::WAKING_VARIABLES;
 use entraclaw_inbox::wake_up::{INBOX_VARIABLES, InboxSocket};
 use entraclaw_seams::secret::Secret;
@@ -23,12 +24,17 @@ const PEER_SOCKET: &str = "QWEN_CODE_MESSAGING_SOCKET";
 /// The variable with the token for that inbox.
 const PEER_TOKEN: &str = "QWEN_CODE_MESSAGING_TOKEN";
 
+/// The variables of the settings for other coding agents that have another beginning.
+const AGENT_SETTINGS: [&str; 2] = ["COPILOT_BINARY_PATH", "COPILOT_DEFAULT_MODEL"];
+
 /// The parts of the environment that the program may know.
 pub(super) struct Environment {
-    /// Variables that start with `ENTRACLAW_` or `ENTRABOT_`.
+    /// Variables that start with `ENTRACLAW_` or `ENTRABOT_`, and the two of [`AGENT_SETTINGS`].
     pub(super) variables: BTreeMap<String, String>,
     /// The variables that started programs get.
     pub(super) for_programs: BTreeMap<String, OsString>,
+    /// The variables that other coding agents get, each its part of them.
+    pub(super) for_agents: BTreeMap<String, OsString>,
     /// The inbox of the session that started this program: the socket, the token, and the user's folder for sockets.
     pub(super) peer: Option<(PathBuf, Secret, Option<PathBuf>)>,
     /// The inbox socket of the host's session, if the host names one.
@@ -48,7 +54,9 @@ pub(super) struct Environment {
 impl Environment {
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
     pub(super) fn read() -> Self {
-        let ours = |name: &str| name.starts_with("ENTRACLAW_") || name.starts_with("ENTRABOT_");
+        let ours = |name: &str| {
+            name.starts_with("ENTRACLAW_") || name.starts_with("ENTRABOT_") || AGENT_SETTINGS.contains(&name)
+        };
         let variables = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
             .filter(|(name, _)| ours(name))
@@ -60,6 +68,10 @@ impl Environment {
         let given = |name: &&str| Some(((*name).to_owned(), std::env::var_os(*name)?));
         let for_programs = PROGRAM_VARIABLES.iter().filter_map(given).collect();
         let whole = |name: &str| std::env::var_os(name)?.into_string().ok().filter(|text| !text.is_empty());
+        let for_agents = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
+            .filter(|(name, _)| entraclaw_agents::any_takes(name))
+            .collect();
         let peer = whole(PEER_SOCKET).zip(whole(PEER_TOKEN)).map(|(socket, token)| {
             let folder = whole("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|folder| folder.is_absolute());
             (PathBuf::from(socket), Secret::new(token), folder)
@@ -79,6 +91,7 @@ impl Environment {
         Self {
             variables,
             for_programs,
+            for_agents,
             peer,
             inbox_socket,
             hooks,
@@ -93,6 +106,17 @@ impl Environment {
     pub(super) fn program(&self, name: &str) -> Option<PathBuf> {
         let found = self.search_path.iter().map(|folder| folder.join(name));
         found.into_iter().find(|path| path.is_file())
+    }
+
+    /// What finds the programs of other coding agents.
+    pub(super) fn finder(&self, copilot: Option<PathBuf>) -> SystemFinder {
+        SystemFinder {
+            search_path: self.search_path.clone(),
+            given: copilot.map(|path| ("copilot".to_owned(), path)).into_iter().collect(),
+            variables: self.for_agents.clone(),
+            user_home: self.user_home.clone(),
+            folder: std::env::current_dir().unwrap_or_default(),
+        }
     }
 
     /// The home folder: the flag, or else `ENTRACLAW_HOME`, or else `.entraclaw` in the user's home.

@@ -13,6 +13,7 @@ use crate::app::{self, App};
 use crate::config::{Config, key};
 use crate::wake_ups::ProductionWakeUps;
 use entraclaw_inbox::journal::ConsumerName;
+use entraclaw_inbox::tool::ToolSet;
 #[cfg(unix)]
 use entraclaw_inbox::wake_up::PeerHost;
 use entraclaw_microsoft::bot::HttpEndpoint;
@@ -42,12 +43,30 @@ pub(super) struct Flags {
     /// The consumer as which the inbox is read, with a cursor of its own [default: by the host's name]
     #[arg(long, value_name = "NAME")]
     consumer: Option<String>,
-    /// Which tools the model gets: some of inbound, reply, chats, people, files, mail, bot [default: all]
+    /// Which tools the model gets: some of inbound, reply, chats, people, files, mail, bot, ask [default: all but ask]
     #[arg(long, value_name = "SETS")]
     tools: Option<String>,
+    /// Offer the tools of one set and nothing else: no inbox, no source. Sets that can stand alone: ask
+    #[arg(long, value_name = "SET", conflicts_with_all = ["tools", "events"])]
+    only: Option<Only>,
     /// Offer the draft of MCP Events (events/list, events/poll, events/stream) to the host
     #[arg(long)]
     events: bool,
+}
+
+/// The sets that can stand alone.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Only {
+    /// Ask other coding agents.
+    Ask,
+}
+
+impl Only {
+    fn set(self) -> ToolSet {
+        match self {
+            Self::Ask => ToolSet::Ask,
+        }
+    }
 }
 
 pub(super) fn serve(flags: Flags) -> ExitCode {
@@ -98,10 +117,17 @@ pub(super) fn production(
     app.inbox_socket.clone_from(&environment.inbox_socket);
     app.host_process = host_process::find();
     app.home = home_text;
+    app.program = this_program();
+    app.finder = Arc::new(environment.finder(app.config.ask.copilot.clone()));
     app.wait = wait;
     app.login_transport = Arc::new(ReqwestTransport::new(login_loopback));
     app.keys = keys;
     app
+}
+
+/// The path of this program. A job is started from it, so it is the file that runs and no name of the search path.
+fn this_program() -> PathBuf {
+    std::env::current_exe().unwrap_or_else(|_| PathBuf::from("entraclaw"))
 }
 
 /// The inbox of the session that started this program. Our own socket is in the user's folder for sockets, or else in
@@ -118,8 +144,9 @@ fn peer(environment: &Environment, home: &str) -> Option<PeerHost> {
 fn assemble(flags: Flags, environment: &Environment) -> App {
     let consumer = flags.consumer.map(|consumer| (&key::INBOX_CONSUMER, "--consumer", consumer));
     let tools = flags.tools.map(|sets| (&key::TOOLS_SETS, "--tools", sets));
+    let only = flags.only.map(|only| (&key::TOOLS_SETS, "--only", only.set().to_string()));
     let events = flags.events.then(|| (&key::MCP_EVENTS, "--events", "true".to_owned()));
-    let given = consumer.into_iter().chain(tools).chain(events).collect();
+    let given = consumer.into_iter().chain(tools).chain(only).chain(events).collect();
     let place = Place::find(Entry::Take, flags.home, given, environment);
     let (storage, troubles, home, config) = (place.storage(), place.troubles(), place.home, place.config);
     logging::start(&config.log, &storage);
@@ -127,6 +154,7 @@ fn assemble(flags: Flags, environment: &Environment) -> App {
         tracing::error!("{trouble}");
     }
     let mut app = production(config, storage, home.unwrap_or_default(), environment);
+    app.is_only = flags.only.is_some();
     if !troubles.is_empty() {
         let list = troubles.join("\n");
         app.trouble = Some(format!(

@@ -1,6 +1,8 @@
 //! `entraclaw work`: does one job in a process of its own, which goes on after the session that asked for it has ended.
 //! It must never leave a process of the job behind.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,9 +13,11 @@ use super::environment::Environment;
 use super::output::{self, Done};
 use super::place::{Entry, Home, open_home};
 use super::serve::asked_to_stop;
+use entraclaw_agents::AgentKind;
 use entraclaw_seams::clock::SystemClock;
 use entraclaw_seams::processes::SystemProcesses;
-use entraclaw_seams::storage::DiskStorage;
+use entraclaw_seams::programs::SystemPrograms;
+use entraclaw_seams::storage::{DiskStorage, Storage};
 use entraclaw_work::{Kinds, Program, RunParts, run as run_job};
 
 const AFTER: &str = "\
@@ -76,14 +80,17 @@ async fn work(id: &str, storage: DiskStorage, environment: Environment) -> Resul
     if let Err(error) = nix::sys::prctl::set_child_subreaper(true) {
         tracing::warn!(%error, "processes that leave the job's group may outlive it");
     }
-    let variables = environment.for_programs.into_iter();
-    let variables = variables.filter_map(|(name, value)| Some((name, value.into_string().ok()?))).collect();
+    let texts = |variables: BTreeMap<String, OsString>| {
+        variables.into_iter().filter_map(|(name, value)| Some((name, value.into_string().ok()?))).collect()
+    };
+    let storage: Arc<dyn Storage> = Arc::new(storage);
+    let agents = AgentKind::new(texts(environment.for_agents), Arc::new(SystemPrograms), storage.clone());
     let parts = RunParts {
-        storage: Arc::new(storage),
+        storage,
         clock: Arc::new(SystemClock),
         processes: Arc::new(SystemProcesses),
         pid: std::process::id(),
-        kinds: Kinds::default().with(Program::new(variables)),
+        kinds: Kinds::default().with(Program::new(texts(environment.for_programs))).with(agents),
         look_every: CANCEL_LOOK,
     };
     match run_job(id, parts, asked_to_stop()).await {

@@ -96,6 +96,24 @@ macro_rules! keys {
 }
 
 keys! {
+    ASK_PERMISSIONS = "ask"."permissions" =>
+        Takes::OneOf(&["read-only", "workspace", "all"]), "all",
+        "The most that another agent may do for `ask`: read; also change the project's files; or all that you may do, commands included. A call can only ask for less. `suggest` and `explain` only read.";
+    ASK_DEFAULT_MODEL = "ask"."default_model" ["COPILOT_DEFAULT_MODEL"] =>
+        Takes::Text("the name of a model"), "",
+        "The model that Copilot is asked for where a call names none. Without it: `gpt-4.1` on versions that have it, and else Copilot's own default.";
+    ASK_COPILOT = "ask"."copilot" ["COPILOT_BINARY_PATH"] =>
+        Takes::Text("the path of a program"), "",
+        "The program of the GitHub Copilot CLI, if it is not the `copilot` of the search path.";
+    ASK_WAIT = "ask"."wait" =>
+        time(10_000, HOUR_MS), "10m",
+        "Longest wait for an answer on a host that lets a call go on. After that, and on every other host shortly before its own limit, the caller gets a ticket, and the answer comes to the inbox.";
+    ASK_TIME_LIMIT = "ask"."time_limit" =>
+        time(10_000, DAY_MS), "1h",
+        "When an agent is ended that still works on a question.";
+    ASK_AT_ONCE = "ask"."at_once" =>
+        number(1, 64), "4",
+        "How many agents may work at once; further questions wait.";
     AUTH_MODE = "auth"."mode" ["ENTRACLAW_AUTH"] =>
         Takes::OneOf(&["agent-user", "device-code", "browser", "static"]), "",
         "How the agent signs in. Without it nothing is polled and nothing can be sent.";
@@ -315,6 +333,7 @@ pub const SECTIONS: &[(&str, &str)] = &[
     ("bot", "The endpoint for people who write to a registered Teams bot."),
     ("inbox", "Who reads the inbox."),
     ("tools", "What the model can call."),
+    ("ask", "Other coding agents as tools."),
     ("wake", "A host's own ways to wake its agent, and what goes through them."),
     ("mcp", "What is offered to hosts beside the tools."),
     ("retention", "What is kept, and for how long."),

@@ -99,6 +99,7 @@ impl Loader {
             agent_id: self.guid(&key::IDENTITY_AGENT_ID),
         };
         Config {
+            ask: self.ask(),
             auth: self.auth(environment.get(key::ACCESS_TOKEN_VARIABLE)),
             bot: self.bot(environment),
             wake_ups: self.wake_ups(environment),
@@ -361,14 +362,15 @@ impl Loader {
     }
 
     fn tool_sets(&mut self) -> BTreeSet<ToolSet> {
-        let Some((text, at)) = self.value(&key::TOOLS_SETS) else { return ToolSet::ALL.into() };
+        let Some((text, at)) = self.value(&key::TOOLS_SETS) else { return ToolSet::DEFAULT.into() };
         let known_sets = ToolSet::ALL.map(ToolSet::as_str);
         let names = known_sets.join(", ");
         let given = words(&text);
         if given.is_empty() {
-            let fix = format!("write some of {names}, with commas between, or leave it out for all of them");
+            let fix =
+                format!("write some of {names}, with commas between, or leave it out for the usual ones");
             self.error(&at, "`tools.sets` names no set of tools".to_owned(), fix);
-            return ToolSet::ALL.into();
+            return ToolSet::DEFAULT.into();
         }
         for word in given.iter().filter(|word| ToolSet::parse(word).is_none()) {
             let fix = format!("{}write some of {names}, with commas between", meant(word, &known_sets));

@@ -1,6 +1,7 @@
 //! The user's decisions: one typed [`Config`] from flags, environment and file, in that order of strength.
 //! It must never read anything itself: text comes in, values or explained mistakes go out.
 
+mod ask;
 mod auth;
 mod bot;
 pub mod duration;
@@ -13,6 +14,7 @@ mod wake_ups;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+pub use ask::Ask;
 pub use error::{ConfigError, ConfigErrors, Origin};
 pub use key::Key;
 
@@ -33,6 +35,8 @@ pub const POLL_INTERVAL_REMOTE_MIN: Duration = Duration::from_secs(1);
 /// The whole configuration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Config {
+    /// `[ask]`
+    pub ask: Ask,
     /// `[auth]`: the way to sign in.
     pub auth: Auth,
     /// `[bot]`

@@ -20,11 +20,24 @@ pub enum ToolSet {
     Mail,
     /// Sending as the bot.
     Bot,
+    /// Asking other coding agents.
+    Ask,
 }
 
 impl ToolSet {
     /// All sets, in order of importance.
-    pub const ALL: [Self; 7] =
+    pub const ALL: [Self; 8] = [
+        Self::Inbound,
+        Self::Reply,
+        Self::Chats,
+        Self::People,
+        Self::Files,
+        Self::Mail,
+        Self::Bot,
+        Self::Ask,
+    ];
+    /// The sets that are offered if the operator names none: those of messages from people.
+    pub const DEFAULT: [Self; 7] =
         [Self::Inbound, Self::Reply, Self::Chats, Self::People, Self::Files, Self::Mail, Self::Bot];
 
     /// The set's name in the configuration.
@@ -37,6 +50,7 @@ impl ToolSet {
             Self::Files => "files",
             Self::Mail => "mail",
             Self::Bot => "bot",
+            Self::Ask => "ask",
         }
     }
 

@@ -2,6 +2,8 @@
 #![cfg(target_os = "linux")]
 #![expect(clippy::disallowed_methods, reason = "tests look at what the program leaves on the disk")]
 
+mod ask;
+
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
