@@ -1,0 +1,163 @@
+//! Plays the acts of a plan on real pipes and the real clock. What they are was decided before.
+#![expect(clippy::disallowed_methods, reason = "this is the adapter to the real process, clock and disk")]
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io;
+use std::time::Duration;
+
+use fake_agents::{Act, Invocation, Script, interrupted, plan};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use crate::disk::Disk;
+use crate::journal::Journal;
+use crate::place::Place;
+use crate::signals::{self, Signals};
+use crate::{child, process_time};
+
+/// How long a program hangs at most, so that no test leaves one for ever.
+const HANGS_AT_MOST_MS: u64 = 600_000;
+
+/// Does what the script says; gives the exit code.
+pub(crate) async fn run(script: &Script, place: &Place, argv: Vec<String>) -> Result<u8, String> {
+    let environment: BTreeMap<String, String> = std::env::vars_os()
+        .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
+        .collect();
+    let folder = std::env::current_dir().map_err(|error| format!("the work folder is gone: {error}"))?;
+    let started_unix_ms = process_time::unix_ms();
+    let journal = Journal::new(place.beside("log"));
+    journal.starts(&argv, &environment, &folder.display().to_string());
+    let store = environment.get(script.agent.store_variable()).map(String::as_str);
+    let disk = Disk { store: place.store(store) };
+    let seed = u64::from(std::process::id()) ^ (process_time::subsecond_ns() << 32);
+    let invocation = Invocation { argv, environment, folder, stdin: None, started_unix_ms, seed };
+    let player = Player {
+        script,
+        place,
+        journal,
+        done: Vec::new(),
+        left: plan(script, &invocation, &disk).into(),
+        disk,
+        invocation,
+        signals: Signals::default(),
+        children: Vec::new(),
+    };
+    player.play().await
+}
+
+struct Player<'run> {
+    script: &'run Script,
+    place: &'run Place,
+    journal: Journal,
+    disk: Disk,
+    invocation: Invocation,
+    done: Vec<Act>,
+    left: VecDeque<Act>,
+    signals: Signals,
+    /// They outlive this process; they are kept so that nothing waits for them.
+    children: Vec<std::process::Child>,
+}
+
+impl Player<'_> {
+    async fn play(mut self) -> Result<u8, String> {
+        while let Some(act) = self.left.pop_front() {
+            let slow = {
+                let doing = do_slowly(&act);
+                tokio::pin!(doing);
+                loop {
+                    let signal = tokio::select! {
+                        biased;
+                        signal = self.signals.next() => signal,
+                        slow = &mut doing => break Some(slow),
+                    };
+                    self.journal.signal(signals::name(signal));
+                    if let Some(acts) = interrupted(self.script, &self.invocation, &self.done, signal) {
+                        self.left = acts.into();
+                        break None;
+                    }
+                }
+            };
+            match slow {
+                None => continue,
+                Some(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(self.end(1)),
+                Some(Err(error)) => return Err(format!("a pipe failed: {error}")),
+                Some(Ok(Some(stdin))) => {
+                    self.reads(stdin);
+                    continue;
+                }
+                Some(Ok(None)) => {}
+            }
+            if let Some(code) = self.does(&act)? {
+                return Ok(code);
+            }
+            self.done.push(act);
+        }
+        Ok(self.end(0))
+    }
+
+    /// Plans again with what came on stdin, and skips what was done already.
+    fn reads(&mut self, stdin: Vec<u8>) {
+        self.journal.reads(stdin.len());
+        self.invocation.stdin = Some(stdin);
+        self.left = plan(self.script, &self.invocation, &self.disk).into();
+        for done in &self.done {
+            if self.left.front() == Some(done) {
+                self.left.pop_front();
+            }
+        }
+    }
+
+    /// The part of an act that takes no time. Gives the exit code at the end.
+    fn does(&mut self, act: &Act) -> Result<Option<u8>, String> {
+        match act {
+            Act::Enter(_) => self.signals.catch()?,
+            Act::Exit(code) => return Ok(Some(self.end(*code))),
+            Act::Die(signal) => {
+                self.journal.dies(signals::name(*signal));
+                return Ok(Some(signals::die(*signal)));
+            }
+            Act::Child { leaves_group, ignores_term } => {
+                let child = child::start(self.place, *leaves_group, *ignores_term)?;
+                self.journal.child(child.id());
+                self.children.push(child);
+            }
+            Act::Write { path, text } => {
+                std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))?;
+            }
+            Act::Store { path, text } => {
+                self.disk.add(path, text).map_err(|error| format!("{path}: {error}"))?;
+            }
+            _ => {}
+        }
+        Ok(None)
+    }
+
+    fn end(&self, code: u8) -> u8 {
+        self.journal.ends(code);
+        code
+    }
+}
+
+/// The part of an act that a signal can end. Gives what was read from stdin.
+async fn do_slowly(act: &Act) -> io::Result<Option<Vec<u8>>> {
+    match act {
+        Act::Wait { ms } => tokio::time::sleep(Duration::from_millis(*ms)).await,
+        Act::Hang | Act::SpeakAcp => tokio::time::sleep(Duration::from_millis(HANGS_AT_MOST_MS)).await,
+        Act::Out(bytes) => {
+            let mut stdout = tokio::io::stdout();
+            stdout.write_all(bytes).await?;
+            stdout.flush().await?;
+        }
+        Act::Err(bytes) => {
+            let mut stderr = tokio::io::stderr();
+            stderr.write_all(bytes).await?;
+            stderr.flush().await?;
+        }
+        Act::ReadInput => {
+            let mut read = Vec::new();
+            tokio::io::stdin().read_to_end(&mut read).await?;
+            return Ok(Some(read));
+        }
+        _ => {}
+    }
+    Ok(None)
+}

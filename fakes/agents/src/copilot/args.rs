@@ -1,0 +1,238 @@
+//! The command line of GitHub Copilot CLI.
+
+use std::path::PathBuf;
+
+use crate::flags::{self, Flag, FlagError, Parsed, Takes};
+use crate::invocation::{Invocation, Outside, PathKind};
+use crate::script::Script;
+
+use super::texts;
+
+/// What the command line asks for.
+pub(super) enum Command {
+    /// A run, or a server.
+    Ask(Args),
+    /// A text that the program has ready.
+    Prints(String),
+}
+
+/// A command line that was understood.
+pub(super) struct Args {
+    /// The headless prompt.
+    pub prompt: Option<String>,
+    /// The prompt that opens the terminal interface.
+    pub interactive: Option<String>,
+    /// Only the answer comes.
+    pub silent: bool,
+    /// The output is JSON lines.
+    pub json: bool,
+    /// It is a server of the Agent Client Protocol.
+    pub speaks_acp: bool,
+    /// The model that was asked for.
+    pub model: Option<String>,
+    /// Which session it goes on with.
+    pub session: SessionArg,
+    /// The folders that it may read and write besides its own.
+    pub folders: Vec<PathBuf>,
+    /// All the flags.
+    pub flags: Parsed,
+}
+
+/// Which session a run goes on with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum SessionArg {
+    /// A new one.
+    New,
+    /// `--session-id`: this one, or a new one of that id.
+    Id(String),
+    /// `--resume=…`: an id, the begin of one, or a name.
+    Resume(String),
+    /// `--resume` alone: the user is to choose.
+    Pick,
+    /// `--continue`: the latest.
+    Latest,
+}
+
+pub(super) const FLAGS: &[Flag] = &[
+    Flag::switch("--version").short('v'),
+    Flag::one("--interactive", "<prompt>").short('i'),
+    Flag::switch("--fleet"),
+    Flag::one("--prompt", "<text>").short('p'),
+    Flag::switch("--trust-folder"),
+    Flag::switch("--silent").short('s'),
+    Flag::switch("--disable-client-telemetry"),
+    Flag::switch("--enable-memory"),
+    Flag::one("--model", "<model>"),
+    Flag::of("--reasoning-effort", "<level>", &["none", "minimal", "low", "medium", "high", "xhigh", "max"]),
+    Flag::of("--context", "<tier>", &["default", "long_context"]),
+    Flag::one("--auto-tier", "<preference>"),
+    Flag::one("--agent", "<agent>"),
+    Flag::maybe("--resume", "[<value>]").short('r'),
+    Flag::switch("--continue"),
+    Flag::one("--name", "<name>").short('n'),
+    Flag::one("--session-id", "<id>"),
+    Flag::maybe("--connect", "[<sessionId>]"),
+    Flag::switch("--allow-all-tools"),
+    Flag::switch("--allow-all-paths"),
+    Flag::switch("--disallow-temp-dir"),
+    Flag::switch("--banner"),
+    Flag::switch("--screen-reader"),
+    Flag::switch("--plain-diff"),
+    Flag::one("-C", "<directory>").short('C'),
+    Flag::one("--log-dir", "<directory>"),
+    Flag::one("--extension-sdk-path", "<directory>"),
+    Flag::of("--log-level", "<level>", &["none", "error", "warning", "info", "debug", "all", "default"]),
+    Flag::of("--stream", "<mode>", &["on", "off"]),
+    Flag::of("--output-format", "<format>", &["text", "json"]),
+    Flag::maybe("--share", "[<path>]"),
+    Flag::switch("--share-gist"),
+    Flag::one("--add-dir", "<directory>"),
+    Flag::one("--attachment", "<path>"),
+    Flag::one("--disable-mcp-server", "<server-name>"),
+    Flag::switch("--disable-builtin-mcps"),
+    Flag::switch("--enable-all-github-mcp-tools"),
+    Flag::one("--add-github-mcp-toolset", "<toolset>"),
+    Flag::one("--add-github-mcp-tool", "<tool>"),
+    Flag::one("--plugin-dir", "<directory>"),
+    Flag::one("--additional-mcp-config", "<json>"),
+    Flag::one("--mcp-github-auth", "<server=origin>"),
+    Flag::switch("--allow-all-mcp-server-instructions"),
+    Flag::many("--allow-tool", "[<tools>...]"),
+    Flag::many("--deny-tool", "[<tools>...]"),
+    Flag::many("--available-tools", "[<tools>...]"),
+    Flag::many("--excluded-tools", "[<tools>...]"),
+    Flag::many("--secret-env-vars", "[<vars>...]"),
+    Flag::many("--allow-url", "[<urls>...]"),
+    Flag::many("--deny-url", "[<urls>...]"),
+    Flag::switch("--allow-all-urls"),
+    Flag::switch("--allow-all"),
+    Flag::switch("--yolo"),
+    Flag::one("--max-autopilot-continues", "<count>"),
+    Flag::of("--mode", "<mode>", &["interactive", "plan", "autopilot"]),
+    Flag::switch("--autopilot"),
+    Flag::switch("--plan"),
+    Flag::switch("--experimental"),
+    Flag::maybe("--bash-env", "[<value>]"),
+    Flag::maybe("--mouse", "[<value>]"),
+    Flag::switch("--acp"),
+    Flag::switch("--remote"),
+    Flag::switch("--remote-export"),
+    Flag::one("--environment-host", "<name>"),
+    Flag::one("--environment-compute-id", "<id>"),
+    Flag::one("--dynamic-retrieval", "<category=on|off>"),
+    Flag::one("--enable-mcp-server", "<server-name>"),
+    Flag::one("--max-ai-credits", "<credits>"),
+    Flag::switch("--assisted-approval"),
+    Flag::one("--usage-output-file", "<file>"),
+    Flag::switch("--no-custom-instructions"),
+    Flag::switch("--no-auto-update"),
+    Flag::switch("--no-ask-user"),
+    Flag::switch("--no-color"),
+    Flag::switch("--no-experimental"),
+    Flag::switch("--no-bash-env"),
+    Flag::switch("--no-mouse"),
+    Flag::switch("--no-remote"),
+    Flag::switch("--no-remote-export"),
+    Flag::switch("--no-eager-powershell-resolution"),
+    Flag::switch("--help").short('h'),
+];
+
+/// Reads the command line; the error is the text on stderr.
+pub(super) fn read(
+    script: &Script,
+    invocation: &Invocation,
+    outside: &dyn Outside,
+) -> Result<Command, String> {
+    let flags = flags::parse(FLAGS, &invocation.argv).map_err(|error| message(&error, script))?;
+    if flags.has("--help") {
+        return Ok(Command::Prints(texts::help()));
+    }
+    if flags.has("--version") {
+        return Ok(Command::Prints(texts::version(script)));
+    }
+    match flags.words.first().map(String::as_str) {
+        Some("help") => {
+            return texts::topic(script, flags.words.get(1).map(String::as_str)).map(Command::Prints);
+        }
+        Some("version") => return Ok(Command::Prints(texts::version(script))),
+        Some(_) => return Err(texts::INVALID_FORMAT.to_owned()),
+        None => {}
+    }
+    let args = Args {
+        prompt: flags.last("--prompt").map(str::to_owned),
+        interactive: flags.last("--interactive").map(str::to_owned),
+        silent: flags.has("--silent"),
+        json: flags.last("--output-format") == Some("json"),
+        speaks_acp: flags.has("--acp"),
+        model: flags.last("--model").or_else(|| invocation.variable("COPILOT_MODEL")).map(str::to_owned),
+        session: session(&flags),
+        folders: folders(&flags, invocation, outside)?,
+        flags,
+    };
+    if args.prompt.is_some() && args.interactive.is_some() {
+        return Err(texts::TWO_PROMPTS.to_owned());
+    }
+    Ok(Command::Ask(args))
+}
+
+fn session(flags: &Parsed) -> SessionArg {
+    if let Some(id) = flags.last("--session-id") {
+        SessionArg::Id(id.to_owned())
+    } else if let Some(value) = flags.last("--resume") {
+        SessionArg::Resume(value.to_owned())
+    } else if flags.has("--resume") {
+        SessionArg::Pick
+    } else if flags.has("--continue") {
+        SessionArg::Latest
+    } else {
+        SessionArg::New
+    }
+}
+
+fn folders(flags: &Parsed, invocation: &Invocation, outside: &dyn Outside) -> Result<Vec<PathBuf>, String> {
+    let work = invocation.folder.join(flags.last("-C").unwrap_or_default());
+    let mut found = Vec::new();
+    for value in flags.all("--add-dir") {
+        let path = work.join(value);
+        let problem = match outside.kind(&path) {
+            PathKind::Folder => {
+                found.push(path);
+                continue;
+            }
+            PathKind::File => "Not a directory",
+            PathKind::Missing => "Directory does not exist or cannot be accessed",
+        };
+        return Err(format!(
+            "error: option '--add-dir <directory>' argument '{value}' is invalid. {problem}: {}",
+            path.display()
+        ));
+    }
+    Ok(found)
+}
+
+fn message(error: &FlagError, script: &Script) -> String {
+    let possible = |flag: &Flag| match flag.takes {
+        Takes::Of(values) => format!("\n  [possible values: {}]", values.join(", ")),
+        _ if flag.name == "--model" => {
+            let models: Vec<_> =
+                std::iter::once("auto").chain(script.models.iter().map(String::as_str)).collect();
+            format!("\n  [possible values: {}]", models.join(", "))
+        }
+        _ => String::new(),
+    };
+    match error {
+        FlagError::Unknown(_) => texts::INVALID_FORMAT.to_owned(),
+        FlagError::NoValue(flag) => format!(
+            "error: a value is required for '{} {}' but none was supplied{}\n\nFor more information, try '--help'.",
+            flag.name,
+            flag.value,
+            possible(flag)
+        ),
+        FlagError::BadValue(flag, value) => format!(
+            "error: invalid value '{value}' for '{} {}'{}\n\nFor more information, try '--help'.",
+            flag.name,
+            flag.value,
+            possible(flag)
+        ),
+    }
+}

@@ -1,0 +1,9 @@
+//! The fake as a process: forms, signals, children, floods, sessions.
+#![cfg(unix)]
+
+mod children;
+mod floods;
+mod forms;
+mod sessions;
+mod signals;
+mod stage;
