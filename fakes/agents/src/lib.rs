@@ -5,6 +5,7 @@
 //! [`plan`] turns a script and a command line into [`Act`]s, without a clock, a disk or a process. The program
 //! `fake-agent` plays them; a driver in virtual time can play them too.
 
+mod acp;
 mod act;
 mod agent;
 mod copilot;
@@ -18,6 +19,7 @@ mod script;
 mod tool_kind;
 mod turn;
 
+pub use acp::Acp;
 pub use act::{Act, Phase, Signal};
 pub use agent::Agent;
 pub use file::ScriptError;

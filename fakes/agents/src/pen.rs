@@ -36,6 +36,16 @@ impl Pen {
         Self { elapsed_ms: waited, drawn: 1 << 32, ..Self::new(invocation) }
     }
 
+    /// The time, where it does not follow from the pauses.
+    pub(crate) fn set_elapsed(&mut self, elapsed_ms: u64) {
+        self.elapsed_ms = elapsed_ms;
+    }
+
+    /// What was written down since the last time.
+    pub(crate) fn take(&mut self) -> Vec<Act> {
+        std::mem::take(&mut self.acts)
+    }
+
     /// What was written down.
     pub(crate) fn done(self) -> Vec<Act> {
         self.acts

@@ -119,7 +119,10 @@ pub struct When {
 
 /// The words of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "`says` is a text, in quotes if it looks like anything else, or `{ echo: true }`"
+)]
 pub enum Says {
     /// This text.
     Text(String),

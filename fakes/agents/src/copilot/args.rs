@@ -17,6 +17,7 @@ pub(super) enum Command {
 }
 
 /// A command line that was understood.
+#[derive(Default)]
 pub(super) struct Args {
     /// The headless prompt.
     pub prompt: Option<String>,
@@ -39,9 +40,10 @@ pub(super) struct Args {
 }
 
 /// Which session a run goes on with.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum SessionArg {
     /// A new one.
+    #[default]
     New,
     /// `--session-id`: this one, or a new one of that id.
     Id(String),

@@ -4,20 +4,20 @@ use crate::invocation::Invocation;
 use crate::script::Failure;
 
 /// A refusal as the program shows it.
-pub(super) struct Shown {
+pub(crate) struct Shown {
     /// The words, in text form and in the event.
-    pub text: String,
+    pub(crate) text: String,
     /// The `errorType` of the event.
-    pub kind: &'static str,
+    pub(crate) kind: &'static str,
     /// How long the program tries again before.
-    pub after_ms: u64,
+    pub(crate) after_ms: u64,
 }
 
 /// How long the retries of a failing provider take.
 const RETRIES_MS: u64 = 16_500;
 
 /// The words for a refusal.
-pub(super) fn shown(failure: &Failure, model: &str, invocation: &Invocation) -> Shown {
+pub(crate) fn shown(failure: &Failure, model: &str, invocation: &Invocation) -> Shown {
     let own = invocation.variable("COPILOT_PROVIDER_BASE_URL");
     let provider = own.unwrap_or("https://api.githubcopilot.com");
     let words = format!("{} {}", failure.status, failure.message);

@@ -14,7 +14,7 @@ use crate::turn::{Form, Verdict};
 use super::args::Args;
 use super::permissions::Permissions;
 use super::session::Session;
-use super::store::Events;
+use super::store::{Events, workspace_file};
 use super::{failure, texts};
 
 /// The widest line of a tool's box.
@@ -184,7 +184,7 @@ impl Form for CopilotForm<'_> {
             self.events.hidden(pen, "session.resume", data);
         } else {
             let name = self.args.flags.last("--name").unwrap_or(prompt).lines().next().unwrap_or_default();
-            let file = format!("session-state/{}/workspace.yaml", self.session.id);
+            let file = workspace_file(&self.session.id);
             let folder = self.invocation.folder.display();
             pen.store(&file, format!("id: {}\ncwd: {folder}\nname: {name}\n", self.session.id));
             let data = json!({"sessionId": self.session.id, "version": 1, "producer": "copilot-agent",

@@ -5,7 +5,7 @@ mod args;
 mod failure;
 mod form;
 mod permissions;
-mod refusal;
+pub(crate) mod refusal;
 mod session;
 mod store;
 mod texts;
@@ -15,6 +15,10 @@ use crate::invocation::{Invocation, Outside};
 use crate::pen::Pen;
 use crate::script::{Interactive, Script};
 use crate::turn;
+
+pub(crate) use failure::shown as shown_failure;
+pub(crate) use permissions::Permissions;
+pub(crate) use store::{Events, events_file, workspace_file};
 
 use args::{Args, Command};
 use form::CopilotForm;
@@ -33,11 +37,12 @@ pub(crate) fn plan(script: &Script, invocation: &Invocation, outside: &dyn Outsi
         }
         Err(text) => return refuse(pen, &text),
     };
+    if args.speaks_acp {
+        pen.enter(Phase::Model);
+        return pen.push(Act::SpeakAcp);
+    }
     if let Some(text) = refusal::before_a_session(script, invocation) {
         return refuse(pen, &text);
-    }
-    if args.speaks_acp {
-        return pen.push(Act::SpeakAcp);
     }
     let opens_terminal = args.interactive.is_some() && script.interactive == Interactive::Hangs;
     if opens_terminal {

@@ -1,13 +1,14 @@
 //! What the flags of `copilot` let its tools do.
 
-use crate::invocation::Invocation;
+use crate::invocation::{Invocation, Nothing};
+use crate::script::Script;
 use crate::tool_kind::ToolKind;
 use crate::turn::Verdict;
 
-use super::args::Args;
+use super::args::{self, Args, Command};
 
 /// What the command line and the environment allow.
-pub(super) struct Permissions {
+pub(crate) struct Permissions {
     all_tools: bool,
     all_paths: bool,
     allowed: Vec<String>,
@@ -34,13 +35,21 @@ impl Permissions {
         }
     }
 
+    /// The permissions of a server, which has the same flags.
+    pub(crate) fn of_command_line(script: &Script, invocation: &Invocation) -> Self {
+        match args::read(script, invocation, &Nothing) {
+            Ok(Command::Ask(args)) => Self::of(&args, invocation),
+            _ => Self::of(&Args::default(), invocation),
+        }
+    }
+
     /// The tools that the model does not get.
     pub(super) fn excluded(&self) -> &[String] {
         &self.excluded
     }
 
     /// What becomes of a tool. A denial wins over any permission.
-    pub(super) fn judge(&self, tool: &str) -> Verdict {
+    pub(crate) fn judge(&self, tool: &str) -> Verdict {
         let hidden = self.excluded.iter().any(|one| one == tool)
             || self.available.as_ref().is_some_and(|list| !list.iter().any(|one| one == tool));
         if hidden {

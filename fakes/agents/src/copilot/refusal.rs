@@ -10,7 +10,7 @@ use super::texts;
 const TOKENS: [&str; 3] = ["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"];
 
 /// Nobody is signed in, or there is no provider.
-pub(super) fn before_a_session(script: &Script, invocation: &Invocation) -> Option<String> {
+pub(crate) fn before_a_session(script: &Script, invocation: &Invocation) -> Option<String> {
     if invocation.variable("COPILOT_PROVIDER_BASE_URL").is_some() {
         return None;
     }

@@ -61,7 +61,7 @@ impl Session {
 
 /// The name that the user gave a session.
 fn name(outside: &dyn Outside, id: &str) -> Option<String> {
-    let text = outside.stored(&format!("session-state/{id}/workspace.yaml"))?;
+    let text = outside.stored(&store::workspace_file(id))?;
     text.lines().find_map(|line| line.strip_prefix("name: ")).map(str::to_owned)
 }
 

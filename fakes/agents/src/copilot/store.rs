@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::pen::Pen;
 
 /// Writes events to a session's file and, where the output is JSON lines, to stdout.
-pub(super) struct Events {
+pub(crate) struct Events {
     /// The session's file below the store.
     file: String,
     /// Whether stdout has the events too.
@@ -16,7 +16,7 @@ pub(super) struct Events {
 
 impl Events {
     /// For a session of this id.
-    pub(super) fn new(session: &str, shown: bool) -> Self {
+    pub(crate) fn new(session: &str, shown: bool) -> Self {
         Self { file: events_file(session), shown, parent: Value::Null }
     }
 
@@ -36,7 +36,7 @@ impl Events {
     }
 
     /// An event that only the session's file has.
-    pub(super) fn hidden(&mut self, pen: &mut Pen, kind: &str, data: Value) {
+    pub(crate) fn hidden(&mut self, pen: &mut Pen, kind: &str, data: Value) {
         self.write(pen, kind, data, false);
     }
 
@@ -55,6 +55,11 @@ impl Events {
 }
 
 /// The file of a session's events, below the store.
-pub(super) fn events_file(session: &str) -> String {
+pub(crate) fn events_file(session: &str) -> String {
     format!("session-state/{session}/events.jsonl")
+}
+
+/// The file of what is said of a session in lists, below the store.
+pub(crate) fn workspace_file(session: &str) -> String {
+    format!("session-state/{session}/workspace.yaml")
 }

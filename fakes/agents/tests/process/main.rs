@@ -1,6 +1,7 @@
 //! The fake as a process: forms, signals, children, floods, sessions.
 #![cfg(unix)]
 
+mod acp;
 mod children;
 mod floods;
 mod forms;

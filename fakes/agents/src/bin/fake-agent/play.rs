@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io;
 use std::time::Duration;
 
-use fake_agents::{Act, Invocation, Script, interrupted, plan};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use fake_agents::{Acp, Act, Invocation, Script, Signal, interrupted, plan};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::time::Instant;
 
 use crate::disk::Disk;
 use crate::journal::Journal;
@@ -60,6 +61,9 @@ struct Player<'run> {
 impl Player<'_> {
     async fn play(mut self) -> Result<u8, String> {
         while let Some(act) = self.left.pop_front() {
+            if act == Act::SpeakAcp {
+                return self.speaks_acp().await;
+            }
             let slow = {
                 let doing = do_slowly(&act);
                 tokio::pin!(doing);
@@ -131,9 +135,58 @@ impl Player<'_> {
         Ok(None)
     }
 
+    /// Serves the protocol until stdin ends, a signal comes or the script says so.
+    async fn speaks_acp(mut self) -> Result<u8, String> {
+        let mut acp = Acp::new(self.script, &self.invocation);
+        let mut lines = BufReader::new(tokio::io::stdin()).lines();
+        let started = Instant::now();
+        let mut reads = true;
+        loop {
+            let now_ms = || u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+            let due = acp.due_ms().map(|due_ms| started + Duration::from_millis(due_ms));
+            let acts = tokio::select! {
+                biased;
+                signal = self.signals.next() => {
+                    self.journal.signal(signals::name(signal));
+                    if signal == Signal::Terminate && !acp.ends_on_sigterm() {
+                        continue;
+                    }
+                    return Ok(self.end(0));
+                }
+                line = lines.next_line(), if reads => {
+                    let line = line.map_err(|error| format!("stdin: {error}"))?;
+                    reads = line.is_some();
+                    if let Some(line) = line {
+                        acp.on_line(now_ms(), &line, &self.disk)
+                    } else {
+                        acp.on_end(now_ms())
+                    }
+                },
+                () = at(due) => acp.on_time(now_ms()),
+            };
+            for act in acts {
+                match do_slowly(&act).await {
+                    Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(self.end(1)),
+                    other => other.map_err(|error| format!("a pipe failed: {error}"))?,
+                };
+                if let Some(code) = self.does(&act)? {
+                    return Ok(code);
+                }
+            }
+        }
+    }
+
     fn end(&self, code: u8) -> u8 {
         self.journal.ends(code);
         code
+    }
+}
+
+/// Waits for a moment; without one, for ever.
+async fn at(due: Option<Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due).await,
+        None => std::future::pending().await,
     }
 }
 
@@ -141,7 +194,7 @@ impl Player<'_> {
 async fn do_slowly(act: &Act) -> io::Result<Option<Vec<u8>>> {
     match act {
         Act::Wait { ms } => tokio::time::sleep(Duration::from_millis(*ms)).await,
-        Act::Hang | Act::SpeakAcp => tokio::time::sleep(Duration::from_millis(HANGS_AT_MOST_MS)).await,
+        Act::Hang => tokio::time::sleep(Duration::from_millis(HANGS_AT_MOST_MS)).await,
         Act::Out(bytes) => {
             let mut stdout = tokio::io::stdout();
             stdout.write_all(bytes).await?;
