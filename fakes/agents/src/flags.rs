@@ -135,6 +135,12 @@ pub(crate) fn parse(flags: &[Flag], argv: &[String]) -> Result<Parsed, FlagError
                 }
                 (Takes::One | Takes::Of(_), None) => {
                     let value = rest.next_if(|next| *next == "-" || !next.starts_with('-'));
+                    if value.is_none()
+                        && let Some(next) = rest.peek()
+                    {
+                        // What looks like a flag and is none is the mistake, not the value that is missing.
+                        find(flags, next)?;
+                    }
                     take(&mut parsed, flag, value.ok_or(FlagError::NoValue(flag))?)?;
                 }
             }
@@ -212,7 +218,8 @@ mod tests {
     }
 
     #[rstest]
-    #[case("-p --help", FlagError::NoValue(FLAGS[0]))]
+    #[case("-p --silent", FlagError::NoValue(FLAGS[0]))]
+    #[case("-p --help", FlagError::Unknown("--help".to_owned()))]
     #[case("--prompt", FlagError::NoValue(FLAGS[0]))]
     #[case("--bogus=1", FlagError::Unknown("--bogus=1".to_owned()))]
     #[case("-sx", FlagError::Unknown("x".to_owned()))]

@@ -166,10 +166,14 @@ fn tool_output() -> String {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Failure {
-    /// The status of the provider's answer: 401, 402, 404, 429, 500 and so on.
+    /// The status of the provider's answer: 401, 402, 404, 429, 500 and so on; 0 if it can't be reached.
     pub status: u16,
     /// The provider's own words.
+    #[serde(default)]
     pub message: String,
+    /// The pause before each retry, in place of the CLI's own.
+    #[serde(default)]
+    pub retry_ms: Option<u64>,
 }
 
 /// How an agent dies.

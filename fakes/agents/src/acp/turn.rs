@@ -135,11 +135,18 @@ impl AcpTurn {
             let failure = Failure { message: format!("{}{leak}", failure.message), ..failure.clone() };
             let model = script.models.first().map_or("claude-sonnet-4.6", String::as_str);
             let shown = shown_failure(&failure, model, invocation);
-            steps.push(Step::Wait(shown.after_ms));
-            steps.push(Step::Store(
-                "session.error",
-                json!({"errorType": shown.kind, "message": shown.text, "statusCode": failure.status}),
-            ));
+            for retry_ms in &shown.retries_ms {
+                steps.push(Step::Wait(*retry_ms));
+                if let Some(note) = shown.retry_note {
+                    let note = format!("Info: {note}");
+                    steps.push(Step::Update(message::chunk("agent_message_chunk", &note)));
+                }
+            }
+            let mut data = json!({"errorType": shown.kind, "message": shown.text});
+            if let Some(status) = shown.status {
+                data["statusCode"] = status.into();
+            }
+            steps.push(Step::Store("session.error", data));
             // The trap: it looks like any other answer.
             let text = format!("Error: {}", shown.text);
             steps.push(Step::Update(message::chunk("agent_message_chunk", &text)));

@@ -160,6 +160,14 @@ pub(super) fn read(
         Some(_) => return Err(texts::INVALID_FORMAT.to_owned()),
         None => {}
     }
+    if let Some(folder) = flags.last("-C")
+        && outside.kind(&invocation.folder.join(folder)) != PathKind::Folder
+    {
+        return Err(format!(
+            "error: cannot change working directory to '{folder}': Error: ENOENT: no such file or directory, chdir '{}' -> '{folder}'",
+            invocation.folder.display()
+        ));
+    }
     let args = Args {
         prompt: flags.last("--prompt").map(str::to_owned),
         interactive: flags.last("--interactive").map(str::to_owned),

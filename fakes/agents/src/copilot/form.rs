@@ -1,10 +1,10 @@
 //! How `copilot` shows a turn: as text, or as JSON lines.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::act::Phase;
+use crate::act::{Phase, Signal};
 use crate::invocation::Invocation;
 use crate::pen::Pen;
 use crate::script::{Answer, Failure, Script, Tool};
@@ -60,16 +60,42 @@ impl<'run> CopilotForm<'run> {
     }
 
     /// A signal ended it.
-    pub(super) fn aborted(&mut self, pen: &mut Pen, phase: Phase) {
-        if let Phase::Tool(number) = phase
-            && let Some(tool) = self.answer.tools.get(number).cloned()
-            && !self.args.json
-        {
-            self.tool_box(pen, &tool, Err("Operation aborted by user"));
+    pub(super) fn aborted(&mut self, pen: &mut Pen, phase: Phase, signal: Signal) {
+        let tool =
+            if let Phase::Tool(number) = phase { self.answer.tools.get(number).cloned() } else { None };
+        if let Some(tool) = &tool {
+            self.tool_box(pen, tool, Err("Operation aborted by user"));
         }
-        self.events.lasting(pen, "abort", json!({"reason": "user_initiated"}));
+        let activity = if tool.is_some() { "tool_call" } else { "model_call" };
+        self.events.passing(pen, "agent.interrupted", json!({"activity": activity, "model": self.model()}));
+        if tool.is_none() {
+            self.model_finishes(pen, "cancelled");
+        }
+        self.events.lasting(pen, "assistant.turn_end", json!({"turnId": self.turn_id()}));
+        self.events.lasting(pen, "abort", json!({"reason": "user_abort"}));
+        let data = json!({"infoType": "cancellation", "message": "Operation cancelled by user"});
+        self.events.passing(pen, "session.info", data);
         self.events.passing(pen, "assistant.idle", json!({"aborted": true}));
-        pen.err(texts::EXITING);
+        // Runs of the program differ here: the result is there in some that were ended in an answer, never in a tool.
+        let has_result = tool.is_none() && signal == Signal::Terminate;
+        if has_result {
+            self.result(pen, 0);
+        }
+        if !self.args.json && !self.args.silent {
+            pen.err(texts::EXITING);
+        }
+        if tool.is_some() || self.args.json && !has_result {
+            pen.err(texts::DISPOSED);
+        }
+    }
+
+    fn call_fails(&mut self, pen: &mut Pen, failure: &Failure, shown: &failure::Shown) {
+        let mut data = json!({"model": self.model(), "durationMs": 0, "errorMessage": failure.message});
+        if let Some(status) = shown.status {
+            data["statusCode"] = status.into();
+        }
+        self.events.passing(pen, "model.call_failure", data);
+        self.model_finishes(pen, "error");
     }
 
     fn model(&self) -> &str {
@@ -119,15 +145,20 @@ impl<'run> CopilotForm<'run> {
                 "exitCode": code, "usage": {"premiumRequests": usage.premium_requests,
                 "totalApiDurationMs": 0, "sessionDurationMs": pen.elapsed_ms(), "codeChanges": {
                 "linesAdded": usage.lines_added, "linesRemoved": usage.lines_removed,
-                "filesModified": self.answer.changed_files}}});
+                "filesModified": self.changed_files()}}});
             pen.out(format!("{result}\n"));
         }
+    }
+
+    /// The files that the answer is said to have changed. The program names them by whole paths.
+    fn changed_files(&self) -> Vec<PathBuf> {
+        self.answer.changed_files.iter().map(|file| self.invocation.path(Path::new(file))).collect()
     }
 
     fn shuts_down(&mut self, pen: &mut Pen) {
         let data = json!({"shutdownType": "routine", "codeChanges": {
             "linesAdded": self.answer.usage.lines_added, "linesRemoved": self.answer.usage.lines_removed,
-            "filesModified": self.answer.changed_files}});
+            "filesModified": self.changed_files()}});
         self.events.hidden(pen, "session.shutdown", data);
     }
 
@@ -292,15 +323,26 @@ impl Form for CopilotForm<'_> {
 
     fn fails(&mut self, pen: &mut Pen, failure: &Failure) -> u8 {
         let shown = failure::shown(failure, self.model(), self.invocation);
-        pen.wait(shown.after_ms);
-        let data = json!({"model": self.model(), "statusCode": failure.status, "durationMs": 0,
-            "errorMessage": failure.message});
-        self.events.passing(pen, "model.call_failure", data);
-        self.model_finishes(pen, "error");
-        self.final_result(pen, if failure.status < 500 { "http_4xx" } else { "http_5xx" });
+        self.call_fails(pen, failure, &shown);
+        for retry_ms in &shown.retries_ms {
+            pen.wait(*retry_ms);
+            let data = json!({"turnId": self.turn_id(), "model": self.model(), "reason": "api_error"});
+            self.events.passing(pen, "assistant.turn_retry", data);
+            if let Some(note) = shown.retry_note {
+                let data = json!({"infoType": "model_retry", "message": note});
+                self.events.passing(pen, "session.info", data);
+            }
+            let data = json!({"turnId": self.turn_id(), "model": self.model()});
+            self.events.passing(pen, "model.call_start", data);
+            self.call_fails(pen, failure, &shown);
+        }
+        self.final_result(pen, if (400..500).contains(&failure.status) { "http_4xx" } else { "http_5xx" });
         self.events.lasting(pen, "assistant.turn_end", json!({"turnId": self.turn_id()}));
-        let data = json!({"errorType": shown.kind, "message": shown.text, "statusCode": failure.status,
-            "originatingMessageId": self.user_message});
+        let mut data = json!({"errorType": shown.kind, "message": shown.text});
+        if let Some(status) = shown.status {
+            data["statusCode"] = status.into();
+        }
+        data["originatingMessageId"] = self.user_message.clone().into();
         self.events.lasting(pen, "session.error", data);
         self.events.passing(pen, "assistant.idle", json!({}));
         self.shuts_down(pen);
@@ -335,8 +377,10 @@ impl Form for CopilotForm<'_> {
     }
 
     fn may_write(&self, path: &Path) -> bool {
+        let temporary = Path::new(self.invocation.variable("TMPDIR").unwrap_or("/tmp"));
         let inside = path.starts_with(&self.invocation.folder)
-            || self.args.folders.iter().any(|folder| path.starts_with(folder));
+            || self.args.folders.iter().any(|folder| path.starts_with(folder))
+            || path.starts_with(temporary) && !self.args.flags.has("--disallow-temp-dir");
         self.permissions.may_write() && (inside || self.permissions.has_all_paths())
     }
 }

@@ -60,7 +60,7 @@ pub(crate) fn plan(script: &Script, invocation: &Invocation, outside: &dyn Outsi
     if prompt.trim().is_empty() {
         return refuse(pen, texts::NO_PROMPT);
     }
-    if let Some(text) = refusal::of_the_model(script, invocation, &args) {
+    if let Some(text) = refusal::of_the_model(script, invocation, &args, &prompt) {
         return refuse(pen, &text);
     }
     let answer = script.answer(&prompt);
@@ -95,7 +95,7 @@ pub(crate) fn interrupted(
     } else {
         let session = Session::of(done);
         let mut form = CopilotForm::new(script, invocation, args, session, answer);
-        form.aborted(pen, phase);
+        form.aborted(pen, phase, signal);
     }
     pen.exit(0);
     true

@@ -25,10 +25,31 @@ pub(crate) fn before_a_session(script: &Script, invocation: &Invocation) -> Opti
     }
 }
 
-/// The model does not exist. A provider of the user's own takes every name.
-pub(super) fn of_the_model(script: &Script, invocation: &Invocation, args: &Args) -> Option<String> {
-    let model = args.model.as_deref()?;
-    let known = model == "auto" || script.models.is_empty() || script.models.iter().any(|one| one == model);
+/// Most tokens of a prompt. The program counts those of its own instructions with it.
+const PROMPT_TOKENS_MAX: usize = 128_000;
+/// How many tokens its own instructions and tools have, about.
+const OWN_TOKENS: usize = 10_390;
+/// How many bytes of a prompt make a token, about.
+const TOKEN_BYTES: usize = 8;
+
+/// The model is missing or does not exist, or the prompt is too long for it. A provider of the user's own takes every
+/// name.
+pub(super) fn of_the_model(
+    script: &Script,
+    invocation: &Invocation,
+    args: &Args,
+    prompt: &str,
+) -> Option<String> {
     let own_provider = invocation.variable("COPILOT_PROVIDER_BASE_URL").is_some();
-    (!known && !own_provider).then(|| format!("Error: Model \"{model}\" from --model flag is not available."))
+    match args.model.as_deref() {
+        None if own_provider => return Some(texts::NO_MODEL.to_owned()),
+        Some(model) if !own_provider && model != "auto" && !script.models.is_empty() => {
+            if !script.models.iter().any(|one| one == model) {
+                return Some(format!("Error: Model \"{model}\" from --model flag is not available."));
+            }
+        }
+        _ => {}
+    }
+    let tokens = prompt.len() / TOKEN_BYTES + OWN_TOKENS;
+    (tokens > PROMPT_TOKENS_MAX).then(|| texts::too_long(tokens))
 }

@@ -16,8 +16,18 @@ pub(super) const OFFLINE: &str =
     "Offline mode requires a local model provider. Set COPILOT_PROVIDER_BASE_URL to configure one.";
 pub(super) const PICKER: &str = "Error: Multiple sessions are available and bare --resume needs an interactive session picker, which cannot be shown in the current non-interactive mode.\n\nTo resume a specific session:      copilot --resume=<id>\nTo resume the most recent session: copilot --continue";
 pub(super) const NOBODY_TO_ASK: &str = "Permission denied because no interactive user response was available. Retry in an interactive session so the user can approve it, or try an alternative that does not require this permission.";
-pub(super) const EXITING: &str =
-    "\n\nExiting…\nError executing prompt: Error: Cannot invoke native session after disposal has started\n";
+pub(super) const EXITING: &str = "\n\nExiting…\n";
+pub(super) const DISPOSED: &str =
+    "Error executing prompt: Error: Cannot invoke native session after disposal has started\n";
+pub(super) const NO_MODEL: &str =
+    "BYOK providers require an explicit model. Run `copilot help providers` for configuration details.";
+
+/// A prompt that the model does not take.
+pub(super) fn too_long(tokens: usize) -> String {
+    format!(
+        "\nRequest exceeds the model's prompt budget after reserving output ({tokens} tokens; limit 128000). Reduce context or compact before continuing."
+    )
+}
 
 /// A classic token in a variable.
 pub(super) fn classic_token(variable: &str) -> String {

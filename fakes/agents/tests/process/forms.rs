@@ -77,7 +77,11 @@ fn a_file_is_written_where_the_permissions_allow_it() {
     let stage = Stage::copilot("answers: [{ writes: { path: ../outside.txt, text: hello } }]");
     let inside = stage.path("inside");
     std::fs::create_dir(&inside).unwrap();
-    stage.command(&["-p", "hi", "--allow-all-tools"]).current_dir(&inside).output().unwrap();
+    stage
+        .command(&["-p", "hi", "--allow-all-tools", "--disallow-temp-dir"])
+        .current_dir(&inside)
+        .output()
+        .unwrap();
     assert_eq!(stage.read("outside.txt"), "");
 }
 

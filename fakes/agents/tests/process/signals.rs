@@ -37,11 +37,11 @@ fn a_signal_in_a_tool_ends_it_with_success(#[case] signal: Signal) {
     let (code, stdout, stderr) = texts(&child.wait_with_output().unwrap());
     assert_eq!(code, Some(0));
     assert!(stdout.ends_with("Operation aborted by user\n\n"), "{stdout}");
-    assert!(stderr.contains("Exiting…"), "{stderr}");
+    assert!(stderr.starts_with("\n\nExiting…\nError executing prompt: "), "{stderr}");
 }
 
 #[test]
-fn a_signal_in_json_output_leaves_no_result() {
+fn a_signal_in_json_output_is_told_and_is_a_success() {
     let stage = Stage::copilot("answers: [{ says: So far., hangs: true }]");
     let child = stage.start(&["-p", "hi", "--output-format=json"]);
     waits_for(&stage, "assistant.turn_start");
@@ -49,7 +49,7 @@ fn a_signal_in_json_output_leaves_no_result() {
     let output = child.wait_with_output().unwrap();
     let kinds: Vec<_> = lines(&output).iter().map(|line| line["type"].as_str().unwrap().to_owned()).collect();
     assert_eq!(output.status.code(), Some(0));
-    assert_eq!(kinds[kinds.len() - 2..], ["abort", "assistant.idle"]);
+    assert_eq!(kinds[kinds.len() - 4..], ["abort", "session.info", "assistant.idle", "result"]);
     assert_eq!(stage.events("signal")[0]["signal"], "SIGTERM");
 }
 
