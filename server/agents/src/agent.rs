@@ -78,6 +78,8 @@ pub struct Agent {
     pub install: &'static str,
     /// How a user signs in.
     pub sign_in: &'static str,
+    /// The first version that has all flags of `base`.
+    pub oldest: [u64; 3],
     /// The environment variables that it gets; a trailing `*` matches any ending.
     pub variables: &'static [&'static str],
     /// The arguments of every question, before all others.
@@ -86,13 +88,13 @@ pub struct Agent {
     pub prompt: PromptBy,
     /// The model's flag.
     pub model: Flag,
-    /// The model that is asked for if neither the caller nor the operator names one, and the first version whose program does
-    /// not list it any more.
-    pub default_model: Option<(&'static str, [u64; 3])>,
+    /// The model that is asked for if neither the caller nor the operator names one, by the versions whose program lists it:
+    /// the first, and the last that was seen.
+    pub default_model: Option<(&'static str, [u64; 3], [u64; 3])>,
     /// The flag of one more folder.
     pub add_dir: Flag,
-    /// The flag with an id of ours for a new session; otherwise the program chooses one.
-    pub new_session: Flag,
+    /// The flag with an id of ours for a new session, and the first version that has it; otherwise the program chooses one.
+    pub new_session: (Flag, [u64; 3]),
     /// The flag of a session to go on with.
     pub resume: Flag,
     /// The arguments for each of [`Permissions::ALL`].
@@ -192,16 +194,34 @@ pub const AGENTS: &[Agent] = &[Agent {
     packages: &["@github/copilot"],
     install: "npm install -g @github/copilot",
     sign_in: "start `copilot` in a terminal and use /login, or set COPILOT_GITHUB_TOKEN",
-    variables: &["COPILOT_*", "GH_TOKEN", "GITHUB_TOKEN", "GH_HOST"],
+    // `--no-ask-user` is missing in 0.0.384; the design document of the contract was written for 0.0.412.
+    oldest: [0, 0, 412],
+    // Without COPILOT_ALLOW_ALL, which would permit everything.
+    variables: &[
+        "COPILOT_HOME",
+        "COPILOT_GITHUB_TOKEN",
+        "COPILOT_GH_HOST",
+        "COPILOT_MODEL",
+        "COPILOT_PROVIDER_*",
+        "COPILOT_OFFLINE",
+        "GH_HOST",
+        "GH_TOKEN",
+        "GITHUB_TOKEN",
+    ],
     base: &["--allow-all-tools", "--no-ask-user", "--silent", "--no-color", "--no-auto-update"],
     prompt: PromptBy::Joined("--prompt="),
     model: Flag::Joined("--model="),
-    default_model: Some(("gpt-4.1", [1, 0, 0])),
+    default_model: Some(("gpt-4.1", [0, 0, 384], [1, 0, 24])),
     add_dir: Flag::Joined("--add-dir="),
-    new_session: Flag::Joined("--session-id="),
+    new_session: (Flag::Joined("--session-id="), [1, 0, 51]),
     resume: Flag::Joined("--resume="),
-    permissions: [&["--deny-tool=write", "--deny-tool=shell"], &["--deny-tool=shell"], &[]],
-    report: (&["--output-format=json"], Dialect::Copilot, [1, 0, 0]),
+    // A rule that denies wins over `--allow-all-tools`. The list keeps tools of the user's other servers away.
+    permissions: [
+        &["--available-tools=view,grep,glob", "--deny-tool=write", "--deny-tool=shell"],
+        &["--deny-tool=shell", "--disallow-temp-dir"],
+        &[],
+    ],
+    report: (&["--output-format=json"], Dialect::Copilot, [0, 0, 422]),
     signed_in_by: SignedInBy {
         variables: &["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_BASE_URL"],
         folder: ("COPILOT_HOME", ".copilot"),

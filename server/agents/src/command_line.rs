@@ -75,9 +75,10 @@ impl CommandLine {
     }
 
     fn begin_session(&mut self, agent: &Agent, choices: Choices<'_>) {
-        // A program that answers as text is older than the flag.
-        let flag = choices.new_session.filter(|_| self.dialect != Dialect::Text);
-        if let Some((id, words)) = flag.and_then(|id| Some((id, agent.new_session.with(id)?))) {
+        let (flag, since) = agent.new_session;
+        let has_flag = choices.version.is_none_or(|version| version >= since);
+        let id = choices.new_session.filter(|_| has_flag);
+        if let Some((id, words)) = id.and_then(|id| Some((id, flag.with(id)?))) {
             self.arguments.extend(words);
             self.session = Some(id.to_owned());
         }
@@ -95,8 +96,110 @@ impl CommandLine {
 /// The caller's model, or else the operator's, or else the contract's where the program has it.
 fn model(question: &Question, choices: Choices<'_>) -> Option<String> {
     let default = || {
-        let (model, until) = question.agent.default_model?;
-        choices.version.is_some_and(|version| version < until).then_some(model)
+        let (model, first, last) = question.agent.default_model?;
+        choices.version.is_some_and(|version| (first..=last).contains(&version)).then_some(model)
     };
     question.model.clone().or_else(|| choices.default_model.or_else(default).map(str::to_owned))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::AGENTS;
+    use crate::question::Permissions;
+    use proptest::prelude::*;
+    use rstest::rstest;
+
+    fn question(prompt: &str) -> Question {
+        Question {
+            agent: &AGENTS[0],
+            prompt: prompt.to_owned(),
+            title: String::new(),
+            model: None,
+            add_dir: None,
+            session: None,
+            permissions: Permissions::All,
+        }
+    }
+
+    fn of(version: Option<[u64; 3]>) -> CommandLine {
+        let choices = Choices { version, default_model: None, new_session: Some("an-id") };
+        CommandLine::of(&question("p"), choices)
+    }
+
+    #[rstest]
+    #[case(Some([0, 0, 412]), Dialect::Text, None, Some("gpt-4.1"))]
+    #[case(Some([0, 0, 422]), Dialect::Copilot, None, Some("gpt-4.1"))]
+    #[case(Some([1, 0, 24]), Dialect::Copilot, None, Some("gpt-4.1"))]
+    #[case(Some([1, 0, 50]), Dialect::Copilot, None, None)]
+    #[case(Some([1, 0, 102]), Dialect::Copilot, Some("an-id"), None)]
+    #[case(None, Dialect::Copilot, Some("an-id"), None)]
+    fn a_version_gets_the_flags_that_it_has(
+        #[case] version: Option<[u64; 3]>,
+        #[case] dialect: Dialect,
+        #[case] session: Option<&str>,
+        #[case] model: Option<&str>,
+    ) {
+        let line = of(version);
+        assert_eq!((line.dialect, line.session.as_deref(), line.model.as_deref()), (dialect, session, model));
+        let has = |beginning: &str| line.arguments.iter().any(|argument| argument.starts_with(beginning));
+        assert_eq!(has("--session-id="), session.is_some());
+        assert_eq!(has("--model="), model.is_some());
+    }
+
+    #[test]
+    fn the_operators_model_wins_over_the_contracts_and_the_callers_over_both() {
+        let choices = Choices { version: Some([0, 0, 420]), default_model: Some("mine"), new_session: None };
+        assert_eq!(CommandLine::of(&question("p"), choices).model.as_deref(), Some("mine"));
+        let question = Question { model: Some("yours".to_owned()), ..question("p") };
+        assert_eq!(CommandLine::of(&question, choices).model.as_deref(), Some("yours"));
+    }
+
+    #[test]
+    fn a_session_is_resumed_in_place_of_a_new_one() {
+        let question = Question { session: Some("old".to_owned()), ..question("p") };
+        let line = CommandLine::of(&question, Choices { new_session: Some("new"), ..Choices::default() });
+        assert!(line.arguments.contains(&"--resume=old".to_owned()));
+        assert_eq!(line.session.as_deref(), Some("old"));
+        assert!(!line.arguments.iter().any(|argument| argument.contains("new")));
+    }
+
+    proptest! {
+        #[test]
+        fn a_callers_text_is_never_an_argument_of_its_own(prompt in "\\PC{1,80}", model in "[^\u{0}]{1,20}") {
+            for agent in AGENTS {
+                for permissions in Permissions::ALL {
+                    let question = Question {
+                        agent, permissions, model: Some(model.clone()), ..question(&prompt)
+                    };
+                    let line = CommandLine::of(&question, Choices::default());
+                    let known = |argument: &str| {
+                        agent.base.contains(&argument)
+                            || agent.permitting(permissions).contains(&argument)
+                            || agent.report.0.contains(&argument)
+                    };
+                    let mut arguments = line.arguments.iter().map(String::as_str).filter(|a| !known(a));
+                    let mut texts = 0;
+                    while let Some(argument) = arguments.next() {
+                        match agent.prompt {
+                            PromptBy::Joined(flag) if argument.strip_prefix(flag) == Some(&prompt) => texts += 1,
+                            PromptBy::Last if argument == "--" => {
+                                prop_assert_eq!(arguments.next(), Some(prompt.as_str()));
+                                texts += 1;
+                            }
+                            _ => {
+                                let model = agent.model.with(&model).unwrap_or_default();
+                                prop_assert_eq!(argument, model[0].as_str());
+                                if let Some(value) = model.get(1) {
+                                    prop_assert_eq!(arguments.next(), Some(value.as_str()));
+                                }
+                            }
+                        }
+                    }
+                    let by_input = usize::from(line.input.as_deref() == Some(&prompt));
+                    prop_assert_eq!(texts + by_input, 1);
+                }
+            }
+        }
+    }
 }

@@ -133,6 +133,20 @@ impl Provider for AskProvider {
     }
 }
 
+fn check_version(agent: &Agent, found: &Found) -> Result<(), Refusal> {
+    if found.numbers().is_none_or(|version| version >= agent.oldest) {
+        return Ok(());
+    }
+    let oldest = agent.oldest.map(|number| number.to_string()).join(".");
+    Err(format!(
+        "{} error: its version {} is too old, for it lacks flags that {oldest} has ({}: your user can renew it by `{}`)",
+        agent.title,
+        found.version.as_deref().unwrap_or_default(),
+        Class::NotInstalled,
+        agent.install
+    ))
+}
+
 fn now(answer: Answer) -> Begun {
     Begun::work(std::future::ready(answer))
 }
@@ -145,6 +159,7 @@ impl AskProvider {
             self.check_folder(folder)?;
         }
         let found = self.find(question.agent)?;
+        check_version(question.agent, &found)?;
         let client = call.caller.client.as_deref();
         let consumer = reads_as(self.consumer.as_ref(), HOSTS, client).map_err(|error| error.to_string())?;
         let job = self.works.begin(self.job(&question, &found, consumer.to_string(), client)?);

@@ -116,7 +116,7 @@ impl Drop for Server {
 }
 
 const BASE: [&str; 5] = ["--allow-all-tools", "--no-ask-user", "--silent", "--no-color", "--no-auto-update"];
-const READ_ONLY: [&str; 2] = ["--deny-tool=write", "--deny-tool=shell"];
+const READ_ONLY: [&str; 3] = ["--available-tools=view,grep,glob", "--deny-tool=write", "--deny-tool=shell"];
 
 /// The arguments without the ones that ask for a report and choose the session.
 fn of_the_contract(arguments: &[String]) -> Vec<&str> {
