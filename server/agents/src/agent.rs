@@ -40,8 +40,8 @@ impl Flag {
 pub enum PromptBy {
     /// As one argument with its flag, so that a leading dash is no flag.
     Joined(&'static str),
-    /// As its input.
-    Input,
+    /// As its input, which these last arguments ask for.
+    Input(&'static [&'static str]),
     /// As the last argument, behind `--`.
     Last,
 }
@@ -101,7 +101,7 @@ pub struct Agent {
     pub permissions: [&'static [&'static str]; 3],
     /// The arguments for a report, its language, and the first version that has it. Older ones answer as text.
     pub report: (&'static [&'static str], Dialect, [u64; 3]),
-    /// Files below the user's home, or below the folder that a variable names, of which one is there once it is signed in.
+    /// What shows that it is signed in.
     pub signed_in_by: SignedInBy,
 }
 
@@ -110,7 +110,7 @@ pub struct Agent {
 pub struct SignedInBy {
     /// Variables of which one is set.
     pub variables: &'static [&'static str],
-    /// The variable that names its folder, and the folder below the user's home without it.
+    /// The variable that names the folder, and the folder below the user's home without it.
     pub folder: (&'static str, &'static str),
     /// Files in that folder of which one is there.
     pub files: &'static [&'static str],
@@ -187,47 +187,120 @@ const EVERY_AGENT: &[&str] = &[
 ];
 
 /// The agents, the default first.
-pub const AGENTS: &[Agent] = &[Agent {
-    name: "copilot",
-    title: "Copilot",
-    program: "copilot",
-    packages: &["@github/copilot"],
-    install: "npm install -g @github/copilot",
-    sign_in: "start `copilot` in a terminal and use /login, or set COPILOT_GITHUB_TOKEN",
-    // `--no-ask-user` is missing in 0.0.384; the design document of the contract was written for 0.0.412.
-    oldest: [0, 0, 412],
-    // Without COPILOT_ALLOW_ALL, which would permit everything.
-    variables: &[
-        "COPILOT_HOME",
-        "COPILOT_GITHUB_TOKEN",
-        "COPILOT_GH_HOST",
-        "COPILOT_MODEL",
-        "COPILOT_PROVIDER_*",
-        "COPILOT_OFFLINE",
-        "GH_HOST",
-        "GH_TOKEN",
-        "GITHUB_TOKEN",
-    ],
-    base: &["--allow-all-tools", "--no-ask-user", "--silent", "--no-color", "--no-auto-update"],
-    prompt: PromptBy::Joined("--prompt="),
-    model: Flag::Joined("--model="),
-    default_model: Some(("gpt-4.1", [0, 0, 384], [1, 0, 24])),
-    add_dir: Flag::Joined("--add-dir="),
-    new_session: (Flag::Joined("--session-id="), [1, 0, 51]),
-    resume: Flag::Joined("--resume="),
-    // A rule that denies wins over `--allow-all-tools`. The list keeps tools of the user's other servers away.
-    permissions: [
-        &["--available-tools=view,grep,glob", "--deny-tool=write", "--deny-tool=shell"],
-        &["--deny-tool=shell", "--disallow-temp-dir"],
-        &[],
-    ],
-    report: (&["--output-format=json"], Dialect::Copilot, [0, 0, 422]),
-    signed_in_by: SignedInBy {
-        variables: &["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_BASE_URL"],
-        folder: ("COPILOT_HOME", ".copilot"),
-        files: &["config.json"],
+pub const AGENTS: &[Agent] = &[
+    Agent {
+        name: "copilot",
+        title: "Copilot",
+        program: "copilot",
+        packages: &["@github/copilot"],
+        install: "npm install -g @github/copilot",
+        sign_in: "start `copilot` in a terminal and use /login, or set COPILOT_GITHUB_TOKEN",
+        // `--no-ask-user` is missing in 0.0.384; the design document of the contract was written for 0.0.412.
+        oldest: [0, 0, 412],
+        // Without COPILOT_ALLOW_ALL, which would permit everything.
+        variables: &[
+            "COPILOT_HOME",
+            "COPILOT_GITHUB_TOKEN",
+            "COPILOT_GH_HOST",
+            "COPILOT_MODEL",
+            "COPILOT_PROVIDER_*",
+            "COPILOT_OFFLINE",
+            "GH_HOST",
+            "GH_TOKEN",
+            "GITHUB_TOKEN",
+        ],
+        base: &["--allow-all-tools", "--no-ask-user", "--silent", "--no-color", "--no-auto-update"],
+        prompt: PromptBy::Joined("--prompt="),
+        model: Flag::Joined("--model="),
+        default_model: Some(("gpt-4.1", [0, 0, 384], [1, 0, 24])),
+        add_dir: Flag::Joined("--add-dir="),
+        new_session: (Flag::Joined("--session-id="), [1, 0, 51]),
+        resume: Flag::Joined("--resume="),
+        // A rule that denies wins over `--allow-all-tools`. The list keeps tools of the user's other servers away.
+        permissions: [
+            &["--available-tools=view,grep,glob", "--deny-tool=write", "--deny-tool=shell"],
+            &["--deny-tool=shell", "--disallow-temp-dir"],
+            &[],
+        ],
+        report: (&["--output-format=json"], Dialect::Copilot, [0, 0, 422]),
+        signed_in_by: SignedInBy {
+            variables: &["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_BASE_URL"],
+            folder: ("COPILOT_HOME", ".copilot"),
+            // Its file of settings is there before it is signed in.
+            files: &[],
+        },
     },
-}];
+    Agent {
+        name: "claude-code",
+        title: "Claude Code",
+        program: "claude",
+        packages: &["@anthropic-ai/claude-code"],
+        install: "npm install -g @anthropic-ai/claude-code",
+        sign_in: "start `claude` in a terminal and use /login, or set ANTHROPIC_API_KEY",
+        oldest: [2, 0, 73],
+        variables: &[
+            "ANTHROPIC_*",
+            "CLAUDE_CONFIG_DIR",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+            "CLAUDE_CODE_MAX_RETRIES",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC",
+        ],
+        base: &["-p"],
+        prompt: PromptBy::Input(&[]),
+        model: Flag::Apart("--model"),
+        default_model: None,
+        add_dir: Flag::Apart("--add-dir"),
+        new_session: (Flag::Apart("--session-id"), [2, 0, 73]),
+        resume: Flag::Apart("--resume"),
+        permissions: [
+            &["--tools", "Read,Grep,Glob"],
+            &["--permission-mode", "acceptEdits", "--disallowedTools", "Bash"],
+            &["--dangerously-skip-permissions"],
+        ],
+        report: (&["--output-format", "stream-json", "--verbose"], Dialect::Claude, [2, 0, 73]),
+        signed_in_by: SignedInBy {
+            variables: &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
+            folder: ("CLAUDE_CONFIG_DIR", ".claude"),
+            files: &[".credentials.json"],
+        },
+    },
+    Agent {
+        name: "codex",
+        title: "Codex",
+        program: "codex",
+        packages: &["@openai/codex"],
+        install: "npm install -g @openai/codex",
+        sign_in: "run `codex login` in a terminal, or set CODEX_API_KEY",
+        oldest: [0, 150, 0],
+        variables: &["CODEX_HOME", "CODEX_API_KEY", "OPENAI_*"],
+        base: &["exec", "--skip-git-repo-check"],
+        prompt: PromptBy::Input(&["-"]),
+        model: Flag::Apart("-m"),
+        default_model: None,
+        add_dir: Flag::Apart("--add-dir"),
+        // It chooses the id itself, and its report begins with it.
+        new_session: (Flag::Missing, [0, 0, 0]),
+        resume: Flag::After(&["resume"]),
+        permissions: [
+            &["-s", "read-only"],
+            &[
+                "-s",
+                "workspace-write",
+                "-c",
+                "sandbox_workspace_write.exclude_tmpdir_env_var=true",
+                "-c",
+                "sandbox_workspace_write.exclude_slash_tmp=true",
+            ],
+            &["-s", "danger-full-access"],
+        ],
+        report: (&["--json"], Dialect::Codex, [0, 150, 0]),
+        signed_in_by: SignedInBy {
+            variables: &["CODEX_API_KEY", "OPENAI_API_KEY"],
+            folder: ("CODEX_HOME", ".codex"),
+            files: &["auth.json"],
+        },
+    },
+];
 
 #[cfg(test)]
 mod tests {
@@ -243,16 +316,9 @@ mod tests {
             {
                 assert!(!agent.takes(variable), "{}: {variable}", agent.name);
             }
-            for other in AGENTS.iter().filter(|other| other.name != agent.name) {
-                let own: Vec<_> = other
-                    .signed_in_by
-                    .variables
-                    .iter()
-                    .filter(|name| !agent.variables.contains(name))
-                    .collect();
-                let is_shared = |name: &str| agent.takes(name) && agent.packages == other.packages;
-                assert!(own.iter().all(|name| !is_shared(name)));
-            }
+            let own = |other: &Agent| other.signed_in_by.variables.iter().any(|name| agent.takes(name));
+            let strangers = AGENTS.iter().filter(|other| other.name != agent.name && own(other));
+            assert_eq!(strangers.count(), 0, "{} gets a token of another agent", agent.name);
         }
     }
 

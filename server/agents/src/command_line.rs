@@ -87,7 +87,10 @@ impl CommandLine {
     fn prompt(&mut self, question: &Question) {
         match question.agent.prompt {
             PromptBy::Joined(flag) => self.arguments.push(format!("{flag}{}", question.prompt)),
-            PromptBy::Input => self.input = Some(question.prompt.clone()),
+            PromptBy::Input(words) => {
+                self.words(words);
+                self.input = Some(question.prompt.clone());
+            }
             PromptBy::Last => self.arguments.extend(["--".to_owned(), question.prompt.clone()]),
         }
     }
@@ -177,6 +180,7 @@ mod tests {
                         agent.base.contains(&argument)
                             || agent.permitting(permissions).contains(&argument)
                             || agent.report.0.contains(&argument)
+                            || matches!(agent.prompt, PromptBy::Input(words) if words.contains(&argument))
                     };
                     let mut arguments = line.arguments.iter().map(String::as_str).filter(|a| !known(a));
                     let mut texts = 0;

@@ -21,7 +21,7 @@ pub struct Found {
     pub path: PathBuf,
     /// The version of its package, if that can be seen.
     pub version: Option<String>,
-    /// Whether it is signed in, as far as can be seen without starting it; `None` if that is unknown.
+    /// Whether it is seen to be signed in, without starting it; `None` if that is unknown.
     pub signed_in: Option<bool>,
 }
 
@@ -130,7 +130,7 @@ impl SystemFinder {
             return Some(true);
         }
         // Some programs keep their sign-in in the system's key store, where it can't be seen.
-        std::fs::metadata(&folder).is_err().then_some(false)
+        None
     }
 }
 

@@ -245,7 +245,7 @@ impl AskProvider {
                 "agent": agent.name,
                 "installed": true,
                 "version": found.version,
-                "signed_in": found.signed_in,
+                "signed_in": found.signed_in.map_or_else(|| json!("unknown"), |is| json!(is)),
             }),
             Err(_) => json!({"agent": agent.name, "installed": false, "install": agent.install}),
         };

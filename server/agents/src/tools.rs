@@ -21,7 +21,7 @@ pub(crate) fn tools(most: Permissions, has_inbox: bool) -> Vec<Tool> {
     };
     let may = match most {
         Permissions::ReadOnly => "It can read this project's files and change nothing.",
-        Permissions::Workspace => "It can read and change this project's files, and runs no commands.",
+        Permissions::Workspace => "It can read and change this project's files, and nothing outside them.",
         Permissions::All => {
             "It runs with all permissions of your user: it can change files and run commands. `permissions` narrows that."
         }
@@ -183,7 +183,7 @@ mod tests {
     fn what_an_agent_may_do_is_said_plainly() {
         let says = |most| tools(most, true)[0].description.clone().unwrap_or_default().into_owned();
         assert!(says(Permissions::All).contains("run commands"));
-        assert!(says(Permissions::Workspace).contains("runs no commands"));
+        assert!(says(Permissions::Workspace).contains("nothing outside"));
         assert!(says(Permissions::ReadOnly).contains("change nothing"));
     }
 }

@@ -1,6 +1,7 @@
 //! Plays one cell and says how it ended. The same code for simulation and for real processes; only the stage differs.
 
 mod agent;
+mod agents;
 mod attention;
 mod bare;
 mod bot;

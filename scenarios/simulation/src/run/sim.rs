@@ -51,12 +51,14 @@ pub(crate) fn play(cell: &Cell) -> anyhow::Result<CellFinished> {
             clock: TokioClock::starting_at(world::server_epoch(cell)),
             ahead_ms: AtomicI64::new(0),
         });
-        let jobs = cell.scenario.scenario.begins_work();
-        let jobs = jobs.then(|| SimJobs::new(disk.clone(), server_clock.clone()));
+        let scenario = &cell.scenario.scenario;
+        let jobs = scenario.begins_work() || !scenario.agents.is_empty();
+        let jobs = jobs.then(|| SimJobs::new(disk.clone(), server_clock.clone(), scenario.agents.clone()));
         let stage = Rc::new(SimStage {
             environment: world.environment,
             disk,
             jobs,
+            begins_work: scenario.begins_work(),
             server_clock,
             clock,
             keys: world.keys,
@@ -86,6 +88,8 @@ struct SimStage {
     environment: BTreeMap<String, String>,
     disk: MemoryStorage,
     jobs: Option<SimJobs>,
+    /// Whether the tool of scripted work is offered.
+    begins_work: bool,
     clock: Arc<dyn Clock>,
     /// The clock of the machine that the server runs on.
     server_clock: Arc<SteppedClock>,
@@ -116,6 +120,7 @@ impl Stage for SimStage {
         };
         let (keys, port, target, jobs) =
             (self.keys.clone(), self.port.clone(), target.clone(), self.jobs.clone());
+        let begins_work = self.begins_work;
         let mut seed = self.seed.wrapping_mul(1_000_003).wrapping_add(self.starts.get());
         let serve: Serve = Box::new(move |input, output| {
             let process = Process::new(&disk);
@@ -146,7 +151,10 @@ impl Stage for SimStage {
             if let Some(jobs) = &jobs {
                 let consumer = app.config.inbox.consumer.clone();
                 app.processes = Arc::new(jobs.clone());
-                app.providers.push(jobs.provider(Arc::new(process.storage()), seed ^ 0x0b5, consumer));
+                app.finder = Arc::new(jobs.agents().clone());
+                if begins_work {
+                    app.providers.push(jobs.provider(Arc::new(process.storage()), seed ^ 0x0b5, consumer));
+                }
             }
             app.trouble = config.err().map(|errors| errors.to_string());
             Ok(Box::pin(async move {

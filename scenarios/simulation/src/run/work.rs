@@ -6,6 +6,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use entraclaw_agents::{AgentKind, KIND};
 use entraclaw_inbox::journal::ConsumerName;
 use entraclaw_inbox::provider::reads_as;
 use entraclaw_mcp::hosts::HOSTS;
@@ -16,8 +17,9 @@ use entraclaw_seams::processes::{Ending, ProcessId, Processes, Program, Simulate
 use entraclaw_seams::storage::Storage;
 use entraclaw_seams::storage::memory::MemoryStorage;
 use entraclaw_work::{
-    Ask, Claimed, Kind, Kinds, Limits, Outcome, Reply, RunParts, Running, Works, WorksParts, run,
+    Ask, Claimed, Kind, Kinds, Limits, Outcome, Reply, Request, RunParts, Running, Works, WorksParts, run,
 };
+use fake_agents::Script;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, pending};
 use rmcp::model::Tool;
@@ -25,6 +27,7 @@ use serde_json::json;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep};
 
+use super::agents::SimAgents;
 use super::sim_process::Process;
 use crate::scenario::WORK_TOOL;
 
@@ -32,6 +35,9 @@ use crate::scenario::WORK_TOOL;
 const MARGIN: Duration = Duration::from_secs(2);
 /// Between two looks of a job whether it is to stop. A thousand of them look for hours.
 const CANCEL_LOOK: Duration = Duration::from_secs(1);
+/// The environment of the jobs' processes.
+const VARIABLES: [(&str, &str); 3] =
+    [("PATH", "/usr/bin"), ("HOME", "/home/alice"), ("COPILOT_GITHUB_TOKEN", "tid=0123456789-of-copilot")];
 /// Longest work, in milliseconds.
 const TAKES_MS_MAX: u64 = 24 * 3_600_000;
 
@@ -55,6 +61,7 @@ pub(crate) struct SimJob {
 pub(crate) struct SimJobs(Arc<Inner>);
 
 struct Inner {
+    agents: SimAgents,
     disk: MemoryStorage,
     clock: Arc<dyn Clock>,
     processes: SimulatedProcesses,
@@ -63,14 +70,39 @@ struct Inner {
 }
 
 impl SimJobs {
-    pub(crate) fn new(disk: MemoryStorage, clock: Arc<dyn Clock>) -> Self {
+    pub(crate) fn new(disk: MemoryStorage, clock: Arc<dyn Clock>, scripts: Vec<Script>) -> Self {
+        let processes = SimulatedProcesses::default();
         Self(Arc::new(Inner {
+            agents: SimAgents::new(scripts, processes.clone()),
             disk,
             clock,
-            processes: SimulatedProcesses::default(),
+            processes,
             jobs: Mutex::default(),
             running: Mutex::default(),
         }))
+    }
+
+    /// The other agents of the machine.
+    pub(crate) fn agents(&self) -> &SimAgents {
+        &self.0.agents
+    }
+
+    /// Notes a question to another agent by its request. Its label is its prompt.
+    fn note_question(&self, id: &str) {
+        let request = self.0.disk.bytes(&format!("work/{id}/request.json")).unwrap_or_default();
+        let Ok(request) = serde_json::from_slice::<Request>(&request) else { return };
+        if request.ask.kind != KIND {
+            return;
+        }
+        let argv: Vec<String> = serde_json::from_value(request.ask.what["argv"].clone()).unwrap_or_default();
+        let title = &request.ask.title;
+        locked(&self.0.jobs).push(SimJob {
+            label: title.split_once(": ").map_or(title.as_str(), |(_, prompt)| prompt).to_owned(),
+            id: id.to_owned(),
+            consumer: request.ask.consumer.clone(),
+            takes_ms: self.0.agents.takes_ms(&argv),
+            began: Instant::now(),
+        });
     }
 
     /// Every job that was begun, in order.
@@ -94,6 +126,7 @@ impl SimJobs {
 
     /// The machine is started anew: no process of before runs.
     pub(crate) fn restart(&self) {
+        self.0.agents.restart();
         self.0.processes.restart();
         for (_, running) in std::mem::take(&mut *locked(&self.0.running)) {
             running.abort();
@@ -138,13 +171,19 @@ impl Processes for SimJobs {
         self.0.processes.start_detached(program)?;
         let Some((process, program)) = self.0.processes.next_started() else { return Ok(()) };
         let id = program.arguments.get(1).cloned().unwrap_or_default();
+        self.note_question(&id);
         let on_disk = Process::new(&self.0.disk);
+        let agents = AgentKind::new(
+            VARIABLES.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+            Arc::new(self.0.agents.clone()),
+            Arc::new(on_disk.storage()),
+        );
         let parts = RunParts {
             storage: Arc::new(on_disk.storage()),
             clock: self.0.clock.clone(),
             processes: Arc::new(self.clone()),
             pid: process.pid,
-            kinds: Kinds::default().with(Scripted),
+            kinds: Kinds::default().with(Scripted).with(agents),
             look_every: CANCEL_LOOK,
         };
         let (jobs, name) = (self.clone(), id.clone());
@@ -168,6 +207,9 @@ impl Processes for SimJobs {
     }
 
     fn end_group(&self, leader: &ProcessId, ending: Ending) -> io::Result<bool> {
+        if self.0.agents.end(leader, ending) {
+            return Ok(true);
+        }
         self.0.processes.end_group(leader, ending)
     }
 

@@ -78,10 +78,16 @@ impl<'a> Names<'a> {
         self.calls.extend(labels.into_iter().cloned());
     }
 
-    /// Notes the labels of the work that a call begins. They are those of the messages that bring its results.
+    /// Notes the labels of the work that a call begins; that of a question to another agent is its prompt. They are those of the messages that bring its results.
     pub(super) fn give_jobs(&mut self, call: &Call) {
         let argument = |name: &str| call.args.as_ref().and_then(|args| args.get(name));
-        let label = argument("label").and_then(Value::as_str).filter(|_| call.tool == WORK_TOOL);
+        let word = |name: &str| argument(name).and_then(Value::as_str);
+        let label = match call.tool.as_str() {
+            WORK_TOOL => word("label"),
+            "ask" | "suggest" => word("prompt"),
+            "explain" => word("command"),
+            _ => None,
+        };
         let count = argument("count").and_then(Value::as_u64).unwrap_or(1);
         match label {
             None => {}

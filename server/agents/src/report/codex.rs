@@ -40,7 +40,9 @@ pub(super) fn read(event: &Value, sink: Sink<'_>) {
 fn error(said: Option<&str>, sink: Sink<'_>) {
     let said = said.unwrap_or("it reported an error without a message");
     // While it tries again it reports each try as an error.
-    if !said.starts_with("Reconnecting") {
+    if said.starts_with("Reconnecting") {
+        sink(Said::Step(said.to_owned()));
+    } else {
         sink(Said::Error(said.to_owned(), None));
     }
 }
