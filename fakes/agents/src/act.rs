@@ -37,7 +37,10 @@ pub enum Act {
     /// Bytes on stderr.
     Err(Vec<u8>),
     /// It reads stdin to its end. The plan is then made again with what came.
-    ReadInput,
+    ReadInput {
+        /// How long it waits for the first byte; without it, for ever.
+        at_most_ms: Option<u64>,
+    },
     /// From here on it speaks the Agent Client Protocol over stdin and stdout.
     SpeakAcp,
     /// It starts a process that hangs and holds stdout and stderr open.

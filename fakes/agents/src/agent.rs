@@ -9,6 +9,16 @@ use serde::{Deserialize, Serialize};
 pub enum Agent {
     /// GitHub Copilot CLI, `copilot`.
     Copilot,
+    /// Claude Code, `claude`.
+    ClaudeCode,
+    /// Codex, `codex`.
+    Codex,
+    /// Gemini CLI, `gemini`.
+    GeminiCli,
+    /// opencode, `opencode`.
+    Opencode,
+    /// Qwen Code, `qwen`.
+    QwenCode,
 }
 
 impl Agent {
@@ -16,6 +26,11 @@ impl Agent {
     pub fn program(self) -> &'static str {
         match self {
             Self::Copilot => "copilot",
+            Self::ClaudeCode => "claude",
+            Self::Codex => "codex",
+            Self::GeminiCli => "gemini",
+            Self::Opencode => "opencode",
+            Self::QwenCode => "qwen",
         }
     }
 
@@ -23,6 +38,11 @@ impl Agent {
     pub fn version(self) -> &'static str {
         match self {
             Self::Copilot => "1.0.102",
+            Self::ClaudeCode => "2.1.330",
+            Self::Codex => "0.169.0",
+            Self::GeminiCli => "0.61.0",
+            Self::Opencode => "1.18.33",
+            Self::QwenCode => "0.24.4",
         }
     }
 
@@ -30,6 +50,11 @@ impl Agent {
     pub fn store_variable(self) -> &'static str {
         match self {
             Self::Copilot => "COPILOT_HOME",
+            Self::ClaudeCode => "CLAUDE_CONFIG_DIR",
+            Self::Codex => "CODEX_HOME",
+            Self::GeminiCli => "GEMINI_CLI_HOME",
+            Self::Opencode => "XDG_DATA_HOME",
+            Self::QwenCode => "QWEN_HOME",
         }
     }
 }

@@ -78,6 +78,8 @@ pub(crate) struct Parsed {
     given: Vec<(&'static str, Option<String>)>,
     /// What is no flag.
     pub words: Vec<String>,
+    /// How many of the words stand before `--`.
+    pub plain_words: usize,
 }
 
 impl Parsed {
@@ -103,8 +105,29 @@ impl Parsed {
     }
 }
 
+/// The flags with what they take. The programs' own texts have a sentence for each too.
+pub(crate) fn help(usage: &str, flags: &[Flag]) -> String {
+    let lines = flags.iter().map(|flag| {
+        let letter = flag.short.map_or("    ".to_owned(), |letter| format!("-{letter}, "));
+        let name = if flag.name.starts_with("--") { flag.name } else { "" };
+        format!("  {letter}{name} {}", flag.value).trim_end().to_owned() + "\n"
+    });
+    let lines: String = lines.collect();
+    format!("Usage: {usage}\n\nOptions:\n{lines}")
+}
+
 /// Reads a command line.
 pub(crate) fn parse(flags: &[Flag], argv: &[String]) -> Result<Parsed, FlagError> {
+    read(flags, argv, false)
+}
+
+/// Reads a command line as clap does: where a value is missing before what looks like a flag and is none, that is the
+/// mistake.
+pub(crate) fn parse_like_clap(flags: &[Flag], argv: &[String]) -> Result<Parsed, FlagError> {
+    read(flags, argv, true)
+}
+
+fn read(flags: &[Flag], argv: &[String], like_clap: bool) -> Result<Parsed, FlagError> {
     let mut parsed = Parsed::default();
     let mut rest = argv.iter().peekable();
     while let Some(argument) = rest.next() {
@@ -114,6 +137,7 @@ pub(crate) fn parse(flags: &[Flag], argv: &[String]) -> Result<Parsed, FlagError
         }
         if argument == "-" || !argument.starts_with('-') {
             parsed.words.push(argument.clone());
+            parsed.plain_words += 1;
             continue;
         }
         let mut pieces = argument.as_str();
@@ -136,9 +160,9 @@ pub(crate) fn parse(flags: &[Flag], argv: &[String]) -> Result<Parsed, FlagError
                 (Takes::One | Takes::Of(_), None) => {
                     let value = rest.next_if(|next| *next == "-" || !next.starts_with('-'));
                     if value.is_none()
+                        && like_clap
                         && let Some(next) = rest.peek()
                     {
-                        // What looks like a flag and is none is the mistake, not the value that is missing.
                         find(flags, next)?;
                     }
                     take(&mut parsed, flag, value.ok_or(FlagError::NoValue(flag))?)?;
@@ -225,7 +249,7 @@ mod tests {
     #[case("-sx", FlagError::Unknown("x".to_owned()))]
     #[case("--form xml", FlagError::BadValue(FLAGS[2], "xml".to_owned()))]
     fn what_is_wrong_is_told(#[case] line: &str, #[case] wrong: FlagError) {
-        assert_eq!(parse(FLAGS, &words(line)), Err(wrong));
+        assert_eq!(parse_like_clap(FLAGS, &words(line)), Err(wrong));
     }
 
     #[test]

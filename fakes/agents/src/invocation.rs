@@ -15,6 +15,8 @@ pub struct Invocation {
     pub folder: PathBuf,
     /// What came on stdin, once that was read to its end.
     pub stdin: Option<Vec<u8>>,
+    /// Nothing came on stdin for as long as the program waits.
+    pub stdin_is_silent: bool,
     /// When it was started, in milliseconds since 1970.
     pub started_unix_ms: i64,
     /// From which its ids are made.

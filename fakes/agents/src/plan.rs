@@ -2,9 +2,14 @@
 
 use crate::act::{Act, Signal};
 use crate::agent::Agent;
+use crate::claude_code;
+use crate::codex;
 use crate::copilot;
+use crate::gemini_cli;
 use crate::invocation::{Invocation, Outside};
+use crate::opencode;
 use crate::pen::Pen;
+use crate::qwen_code;
 use crate::script::Script;
 
 /// What the program does that is started like this.
@@ -16,6 +21,11 @@ pub fn plan(script: &Script, invocation: &Invocation, outside: &dyn Outside) -> 
     pen.wait(script.start_ms);
     match script.agent {
         Agent::Copilot => copilot::plan(script, invocation, outside, &mut pen),
+        Agent::ClaudeCode => claude_code::plan(script, invocation, outside, &mut pen),
+        Agent::Codex => codex::plan(script, invocation, outside, &mut pen),
+        Agent::GeminiCli => gemini_cli::plan(script, invocation, outside, &mut pen),
+        Agent::Opencode => opencode::plan(script, invocation, outside, &mut pen),
+        Agent::QwenCode => qwen_code::plan(script, invocation, outside, &mut pen),
     }
     pen.done()
 }
@@ -30,6 +40,11 @@ pub fn interrupted(
     let mut pen = Pen::after(invocation, done);
     match script.agent {
         Agent::Copilot => copilot::interrupted(script, invocation, done, signal, &mut pen),
+        Agent::ClaudeCode => claude_code::interrupted(script, invocation, done, signal, &mut pen),
+        Agent::Codex => codex::interrupted(script, invocation, done, signal, &mut pen),
+        Agent::GeminiCli => gemini_cli::interrupted(script, invocation, done, signal, &mut pen),
+        Agent::Opencode => opencode::interrupted(script, invocation, done, signal, &mut pen),
+        Agent::QwenCode => qwen_code::interrupted(script, invocation, done, signal, &mut pen),
     }
     .then(|| pen.done())
 }

@@ -145,9 +145,9 @@ pub(super) fn read(
     invocation: &Invocation,
     outside: &dyn Outside,
 ) -> Result<Command, String> {
-    let flags = flags::parse(FLAGS, &invocation.argv).map_err(|error| message(&error, script))?;
+    let flags = flags::parse_like_clap(FLAGS, &invocation.argv).map_err(|error| message(&error, script))?;
     if flags.has("--help") {
-        return Ok(Command::Prints(texts::help()));
+        return Ok(Command::Prints(flags::help(texts::USAGE, FLAGS)));
     }
     if flags.has("--version") {
         return Ok(Command::Prints(texts::version(script)));

@@ -51,7 +51,7 @@ pub(crate) fn plan(script: &Script, invocation: &Invocation, outside: &dyn Outsi
         return pen.push(Act::Hang);
     }
     let Some(prompt) = prompt(&args, invocation) else {
-        return pen.push(Act::ReadInput);
+        return pen.push(Act::ReadInput { at_most_ms: None });
     };
     let session = match Session::open(&args, outside, pen) {
         Ok(session) => session,

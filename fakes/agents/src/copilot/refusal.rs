@@ -43,13 +43,15 @@ pub(super) fn of_the_model(
     let own_provider = invocation.variable("COPILOT_PROVIDER_BASE_URL").is_some();
     match args.model.as_deref() {
         None if own_provider => return Some(texts::NO_MODEL.to_owned()),
-        Some(model) if !own_provider && model != "auto" && !script.models.is_empty() => {
-            if !script.models.iter().any(|one| one == model) {
-                return Some(format!("Error: Model \"{model}\" from --model flag is not available."));
-            }
+        Some(model) if !own_provider && !is_known(script, model) => {
+            return Some(format!("Error: Model \"{model}\" from --model flag is not available."));
         }
         _ => {}
     }
     let tokens = prompt.len() / TOKEN_BYTES + OWN_TOKENS;
     (tokens > PROMPT_TOKENS_MAX).then(|| texts::too_long(tokens))
+}
+
+fn is_known(script: &Script, model: &str) -> bool {
+    model == "auto" || script.models.is_empty() || script.models.iter().any(|one| one == model)
 }

@@ -1,6 +1,7 @@
 //! Which session a run belongs to: a new one, or one that is stored.
 
 use crate::act::Act;
+use crate::common;
 use crate::invocation::Outside;
 use crate::pen::Pen;
 
@@ -30,7 +31,7 @@ impl Session {
         match &args.session {
             SessionArg::New => Ok(Self::fresh(pen.uuid())),
             SessionArg::Id(id) if known().contains(id) => Ok(resumed(id.clone())),
-            SessionArg::Id(id) if is_uuid(id) => Ok(Self::fresh(id.to_ascii_lowercase())),
+            SessionArg::Id(id) if common::is_uuid(id) => Ok(Self::fresh(id.to_ascii_lowercase())),
             SessionArg::Id(id) => Err(texts::no_id(id)),
             SessionArg::Resume(value) => {
                 let found = known().into_iter().rev().find(|id| {
@@ -63,12 +64,4 @@ impl Session {
 fn name(outside: &dyn Outside, id: &str) -> Option<String> {
     let text = outside.stored(&store::workspace_file(id))?;
     text.lines().find_map(|line| line.strip_prefix("name: ")).map(str::to_owned)
-}
-
-fn is_uuid(text: &str) -> bool {
-    text.len() == 36
-        && text.bytes().enumerate().all(|(at, byte)| match at {
-            8 | 13 | 18 | 23 => byte == b'-',
-            _ => byte.is_ascii_hexdigit(),
-        })
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use crate::flags;
 use crate::script::Script;
 
 use super::args::FLAGS;
@@ -29,6 +30,9 @@ pub(super) fn too_long(tokens: usize) -> String {
     )
 }
 
+pub(super) const USAGE: &str =
+    "copilot [OPTIONS] [COMMAND]\n\nGitHub Copilot CLI - An AI-powered coding assistant.";
+
 /// A classic token in a variable.
 pub(super) fn classic_token(variable: &str) -> String {
     format!(
@@ -55,23 +59,10 @@ pub(super) fn version(script: &Script) -> String {
     format!("GitHub Copilot CLI {}.\nRun 'copilot update' to check for updates.\n", script.version())
 }
 
-/// The flags with what they take. The program's own text has a sentence for each too.
-pub(super) fn help() -> String {
-    let mut text = "Usage: copilot [OPTIONS] [COMMAND]\n\nGitHub Copilot CLI - An AI-powered coding assistant.\n\nOptions:\n".to_owned();
-    for flag in FLAGS {
-        let letter = flag.short.map_or("    ".to_owned(), |letter| format!("-{letter}, "));
-        let name = if flag.name.starts_with("--") { flag.name } else { "" };
-        let line = format!("  {letter}{name} {}", flag.value);
-        // Writing to a text does not fail.
-        let _ = writeln!(text, "{}", line.trim_end());
-    }
-    text
-}
-
 /// What `help TOPIC` prints.
 pub(super) fn topic(script: &Script, topic: Option<&str>) -> Result<String, String> {
     match topic {
-        None => Ok(help()),
+        None => Ok(flags::help(USAGE, FLAGS)),
         Some("config") => {
             let mut text = "Configuration Settings:\n\n  `model`: AI model to use for Copilot CLI; can be changed with /model command or --model flag option.\n".to_owned();
             for model in &script.models {

@@ -30,7 +30,7 @@ pub(crate) async fn run(script: &Script, place: &Place, argv: Vec<String>) -> Re
     let store = environment.get(script.agent.store_variable()).map(String::as_str);
     let disk = Disk { store: place.store(store) };
     let seed = u64::from(std::process::id()) ^ (process_time::subsecond_ns() << 32);
-    let invocation = Invocation { argv, environment, folder, stdin: None, started_unix_ms, seed };
+    let invocation = Invocation { argv, environment, folder, started_unix_ms, seed, ..Invocation::default() };
     let player = Player {
         script,
         place,
@@ -84,8 +84,8 @@ impl Player<'_> {
                 None => continue,
                 Some(Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(self.end(1)),
                 Some(Err(error)) => return Err(format!("a pipe failed: {error}")),
-                Some(Ok(Some(stdin))) => {
-                    self.reads(stdin);
+                Some(Ok(Some(input))) => {
+                    self.reads(input);
                     continue;
                 }
                 Some(Ok(None)) => {}
@@ -99,9 +99,10 @@ impl Player<'_> {
     }
 
     /// Plans again with what came on stdin, and skips what was done already.
-    fn reads(&mut self, stdin: Vec<u8>) {
-        self.journal.reads(stdin.len());
-        self.invocation.stdin = Some(stdin);
+    fn reads(&mut self, input: Input) {
+        self.journal.reads(input.bytes.len());
+        self.invocation.stdin = Some(input.bytes);
+        self.invocation.stdin_is_silent = input.is_silent;
         self.left = plan(self.script, &self.invocation, &self.disk).into();
         for done in &self.done {
             if self.left.front() == Some(done) {
@@ -190,8 +191,27 @@ async fn at(due: Option<Instant>) {
     }
 }
 
+/// What came on stdin; nothing at all within the time is silence.
+struct Input {
+    bytes: Vec<u8>,
+    is_silent: bool,
+}
+
+async fn read_input(at_most_ms: Option<u64>) -> io::Result<Input> {
+    let mut bytes = Vec::new();
+    let mut stdin = tokio::io::stdin();
+    if let Some(ms) = at_most_ms {
+        let first = tokio::time::timeout(Duration::from_millis(ms), stdin.read_buf(&mut bytes)).await;
+        if first.is_err() {
+            return Ok(Input { bytes, is_silent: true });
+        }
+    }
+    stdin.read_to_end(&mut bytes).await?;
+    Ok(Input { bytes, is_silent: false })
+}
+
 /// The part of an act that a signal can end. Gives what was read from stdin.
-async fn do_slowly(act: &Act) -> io::Result<Option<Vec<u8>>> {
+async fn do_slowly(act: &Act) -> io::Result<Option<Input>> {
     match act {
         Act::Wait { ms } => tokio::time::sleep(Duration::from_millis(*ms)).await,
         Act::Hang => tokio::time::sleep(Duration::from_millis(HANGS_AT_MOST_MS)).await,
@@ -205,11 +225,7 @@ async fn do_slowly(act: &Act) -> io::Result<Option<Vec<u8>>> {
             stderr.write_all(bytes).await?;
             stderr.flush().await?;
         }
-        Act::ReadInput => {
-            let mut read = Vec::new();
-            tokio::io::stdin().read_to_end(&mut read).await?;
-            return Ok(Some(read));
-        }
+        Act::ReadInput { at_most_ms } => return read_input(*at_most_ms).await.map(Some),
         _ => {}
     }
     Ok(None)

@@ -1,0 +1,4 @@
+//! What the fakes do, without a process: command lines, forms, permissions, sessions, refusals, rules and recordings.
+
+mod agents;
+mod support;
