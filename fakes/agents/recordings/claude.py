@@ -68,6 +68,8 @@ def situations(version):
     add("model-alias-json", ["-p", "--model", "sonnet"] + JSON + ["--", "hello"])
     s.errors(["-p", "--", "hello"], ["-p"] + JSON + ["--", "hello"], "model: scripted-model")
     add("status-400-credit-json", ["-p"] + JSON + ["--", "hello"], fails(400, "Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits."))
+    add("status-401-retries-json", ["-p"] + JSON + ["--", "hello"], fails(401, "bad credentials"), env=dict(ENV, CLAUDE_CODE_MAX_RETRIES="1"))
+    add("provider-down-retries-json", ["-p"] + JSON + ["--", "hello"], port=9, env=dict(ENV, CLAUDE_CODE_MAX_RETRIES="1"))
     add("slow-40s-json", ["-p"] + JSON + ["--", "hello"], SLOW)
     s.signals(["-p", "--", "hello"], ["-p"] + JSON + ["--", "hello"], ["-p", "--allowedTools", "Bash"] + JSON + ["--", "hello"])
     add("inside-claude", ["-p", "--", "hello"], env=dict(ENV, CLAUDECODE="1", CLAUDE_CODE_ENTRYPOINT="cli"))

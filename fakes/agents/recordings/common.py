@@ -3,7 +3,7 @@ import signal
 
 ASK = [{"text": "ANSWER-1"}]
 SLOW = [{"text": "FIRST-HALF|SECOND-HALF", "slow": 40}]
-SLEEP = [{"shell": "sleep 47", "long": True}, {"text": "ANSWER-2"}]
+SLEEP = [{"shell": "timeout 47 tail -f /dev/null", "long": True}, {"text": "ANSWER-2"}]
 UUID = "0cb916db-26aa-40f2-86b5-1ba81b225fd2"
 DEEDS = {
     "shell": [{"shell": "touch shell-inside && echo ran"}, {"text": "ANSWER-2"}],

@@ -9,7 +9,7 @@ ENV = {"COPILOT_OFFLINE": "true", "COPILOT_PROVIDER_BASE_URL": "http://127.0.0.1
 def prepare(world, situation):
     """The unpacked program is kept between runs; the first start is a situation of its own."""
     if not situation.get("first"):
-        shared = os.environ.get("REC_TMP", "/tmp") + "/cache-copilot"
+        shared = os.environ.get("REC_TMP", "/tmp") + "/cache-copilot" + situation["version"]
         os.makedirs(shared, exist_ok=True)
         os.symlink(shared, world.home + "/.cache")
 
@@ -30,6 +30,8 @@ def situations(version):
     add("not-signed-in", ["--prompt=hello"] + BASE, env={})
     add("not-signed-in-json", ["--prompt=hello"] + BASE + json_out, env={})
     add("classic-token", ["--prompt=hello"] + BASE, env={"COPILOT_GITHUB_TOKEN": "ghp_000000000000000000000000000000000000"})
+    for one in s.values():
+        one["version"] = version
     if not runs(version):
         return s
     add("first-start", ["--prompt=hello"] + BASE, first=True)
@@ -82,6 +84,8 @@ def situations(version):
         s.signals(["--prompt=hello"] + BASE, ["--prompt=hello"] + BASE + json_out, prefix="direct-", direct=True)
     add("inside-claude", ["--prompt=hello"] + BASE, env=dict(ENV, CLAUDECODE="1", COPILOT_AGENT_SESSION_ID=UUID))
     add("flag-unknown", ["--prompt=hello", "--no-such-flag"] + BASE)
+    for one in s.values():
+        one["version"] = version
     return s
 
 

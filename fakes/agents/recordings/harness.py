@@ -12,8 +12,8 @@ import uuid
 
 from model import Model
 
-LONG = 400
-KEEP = 12
+LONG = 300
+KEEP = 8
 
 
 def trim(value):
@@ -55,6 +55,18 @@ def compact(lines, limit=500):
         half = limit // 2
         out = out[:half] + ["…[%d lines]" % (len(out) - limit)] + out[-half:]
     return out
+
+
+def dump(record):
+    """JSON with one line for each line of an output."""
+    parts = []
+    for key, value in record.items():
+        if isinstance(value, list) and value and key in ("stdout", "stderr", "model", "again"):
+            inner = ",\n  ".join(json.dumps(v, ensure_ascii=False) for v in value)
+            parts.append(" %s: [\n  %s\n ]" % (json.dumps(key), inner))
+        else:
+            parts.append(" %s: %s" % (json.dumps(key), json.dumps(value, ensure_ascii=False)))
+    return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def marked(mark):
@@ -102,8 +114,9 @@ class World:
     def clean(self, text, port=None):
         for a, b in ((self.project, "/project"), (self.beside, "/beside"), (self.home, "/home/alice"), (self.root, "/world")):
             text = text.replace(a, b).replace(a.replace("/", "-"), b.replace("/", "-"))
-        text = text.replace(os.environ.get("REC_TMP", "/nowhere") + "/cache-copilot", "/home/alice/.cache")
+        text = re.sub(re.escape(os.environ.get("REC_TMP", "/nowhere")) + r"/cache-copilot[0-9.]*", "/home/alice/.cache", text)
         text = text.replace(os.environ.get("AGENTS", "/nowhere"), "/agents")
+        text = re.sub(re.escape(os.environ.get("REC_TMP", "/nowhere")) + r"/rec-\w*", "/world", text)
         if port:
             text = text.replace("127.0.0.1:%d" % port, "127.0.0.1:8000").replace("localhost:%d" % port, "localhost:8000")
         return text

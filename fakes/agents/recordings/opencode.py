@@ -65,13 +65,14 @@ def situations(version):
         ("default", [], ENV),
         ("plan", ["--agent", "plan"], ENV),
         ("deny", [], env(permission=deny)),
-        ("deny-env", [], dict(ENV, OPENCODE_PERMISSION=json.dumps(deny))),
         ("deny-auto", ["--auto"], env(permission=deny)),
         ("workspace", [], env(permission={"edit": "allow", "bash": "deny", "external_directory": "deny"})),
-        ("ask", [], env(permission={"edit": "ask", "bash": "ask", "external_directory": "ask"})),
         ("auto", ["--auto"], ENV),
     ):
         s.deeds(mode, j + args + ["--", "do it"], env=e, limit=30)
+    for kind in ("shell", "write-inside"):
+        add("deny-env-" + kind, j + ["--", "do it"], DEEDS[kind], env=dict(ENV, OPENCODE_PERMISSION=json.dumps(deny)))
+        add("ask-" + kind, j + ["--", "do it"], DEEDS[kind], env=env(permission={"edit": "ask", "bash": "ask"}))
     add("deny-shell-text", r + ["--", "do it"], DEEDS["shell"], env=env(permission=deny))
     add("dir-missing", r + ["--dir", "/no/such/folder", "--", "hello"], limit=30)
     add("model-flag-json", j + ["-m", "local/another-model", "--", "hello"])

@@ -74,8 +74,7 @@ def main():
             record["again"] = [{"exit": r["exit"], "ms": r["ms"], "same": shape(r) == shape(record)} for r in again]
             title = step or name
             with open("%s/%s.json" % (out, title), "w") as f:
-                json.dump(record, f, indent=1, ensure_ascii=False)
-                f.write("\n")
+                f.write(harness.dump(record))
             if a.raw:
                 os.makedirs(a.raw, exist_ok=True)
                 with open("%s/%s-%s-%s.json" % (a.raw, a.agent, a.version, title), "w") as f:
