@@ -115,6 +115,9 @@ fn judged(profile: &Profile, need: Need, mode: Mode) -> Judged {
         Need::Background => {
             (in_background, "a call that lasts holds this host's turn", facts![calls.background_after_ms])
         }
+        Need::NoBackground => {
+            (!in_background, "a call that lasts goes to the background", facts![calls.background_after_ms])
+        }
         Need::EndlessCall => (
             endless,
             "this host ends every call that lasts",
@@ -191,6 +194,8 @@ mod tests {
         Some("no hook beside the idle session wakes this host's model")
     )]
     #[case("claude-code@2.1.148", Need::Background, Some("a call that lasts holds this host's turn"))]
+    #[case("claude-code@2.1.148", Need::NoBackground, None)]
+    #[case("claude-code@2.1.330", Need::NoBackground, Some("a call that lasts goes to the background"))]
     fn a_need_on_an_unknown_fact_is_neither_met_nor_denied(
         #[case] host: &str,
         #[case] need: Need,

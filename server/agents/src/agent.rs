@@ -97,8 +97,8 @@ pub struct Agent {
     pub new_session: (Flag, [u64; 3]),
     /// The flag of a session to go on with.
     pub resume: Flag,
-    /// The arguments for each of [`Permissions::ALL`].
-    pub permissions: [&'static [&'static str]; 3],
+    /// The arguments for each of [`Permissions::ALL`]; `None` where the program can't be kept to it.
+    pub permissions: [Option<&'static [&'static str]>; 3],
     /// The arguments for a report, its language, and the first version that has it. Older ones answer as text.
     pub report: (&'static [&'static str], Dialect, [u64; 3]),
     /// What shows that it is signed in.
@@ -117,8 +117,8 @@ pub struct SignedInBy {
 }
 
 impl Agent {
-    /// The arguments that permit this much.
-    pub fn permitting(&self, permissions: Permissions) -> &'static [&'static str] {
+    /// The arguments that permit this much and no more; `None` if the program can't be kept to it.
+    pub fn permitting(&self, permissions: Permissions) -> Option<&'static [&'static str]> {
         let at = Permissions::ALL.iter().position(|one| *one == permissions).unwrap_or(0);
         self.permissions[at]
     }
@@ -218,9 +218,9 @@ pub const AGENTS: &[Agent] = &[
         resume: Flag::Joined("--resume="),
         // A rule that denies wins over `--allow-all-tools`. The list keeps tools of the user's other servers away.
         permissions: [
-            &["--available-tools=view,grep,glob", "--deny-tool=write", "--deny-tool=shell"],
-            &["--deny-tool=shell", "--disallow-temp-dir"],
-            &[],
+            Some(&["--available-tools=view,grep,glob", "--deny-tool=write", "--deny-tool=shell"]),
+            Some(&["--deny-tool=shell", "--disallow-temp-dir"]),
+            Some(&[]),
         ],
         report: (&["--output-format=json"], Dialect::Copilot, [0, 0, 422]),
         signed_in_by: SignedInBy {
@@ -253,9 +253,9 @@ pub const AGENTS: &[Agent] = &[
         new_session: (Flag::Apart("--session-id"), [2, 0, 73]),
         resume: Flag::Apart("--resume"),
         permissions: [
-            &["--tools", "Read,Grep,Glob"],
-            &["--permission-mode", "acceptEdits", "--disallowedTools", "Bash"],
-            &["--dangerously-skip-permissions"],
+            Some(&["--tools", "Read,Grep,Glob"]),
+            Some(&["--permission-mode", "acceptEdits", "--disallowedTools", "Bash"]),
+            Some(&["--dangerously-skip-permissions"]),
         ],
         report: (&["--output-format", "stream-json", "--verbose"], Dialect::Claude, [2, 0, 73]),
         signed_in_by: SignedInBy {
@@ -282,22 +282,103 @@ pub const AGENTS: &[Agent] = &[
         new_session: (Flag::Missing, [0, 0, 0]),
         resume: Flag::After(&["resume"]),
         permissions: [
-            &["-s", "read-only"],
-            &[
+            Some(&["-s", "read-only"]),
+            Some(&[
                 "-s",
                 "workspace-write",
                 "-c",
                 "sandbox_workspace_write.exclude_tmpdir_env_var=true",
                 "-c",
                 "sandbox_workspace_write.exclude_slash_tmp=true",
-            ],
-            &["-s", "danger-full-access"],
+            ]),
+            Some(&["-s", "danger-full-access"]),
         ],
         report: (&["--json"], Dialect::Codex, [0, 150, 0]),
         signed_in_by: SignedInBy {
             variables: &["CODEX_API_KEY", "OPENAI_API_KEY"],
             folder: ("CODEX_HOME", ".codex"),
             files: &["auth.json"],
+        },
+    },
+    Agent {
+        name: "gemini-cli",
+        title: "Gemini CLI",
+        program: "gemini",
+        packages: &["@google/gemini-cli"],
+        install: "npm install -g @google/gemini-cli",
+        sign_in: "start `gemini` in a terminal and choose how to sign in",
+        oldest: [0, 61, 0],
+        variables: &["GEMINI_*", "GOOGLE_*"],
+        // In a folder that its user has not trusted it does nothing.
+        base: &["--skip-trust"],
+        prompt: PromptBy::Joined("--prompt="),
+        model: Flag::Apart("-m"),
+        default_model: None,
+        add_dir: Flag::Apart("--include-directories"),
+        new_session: (Flag::Apart("--session-id"), [0, 61, 0]),
+        resume: Flag::Apart("--resume"),
+        permissions: [
+            Some(&["--approval-mode", "default"]),
+            Some(&["--approval-mode", "auto_edit"]),
+            Some(&["--yolo"]),
+        ],
+        report: (&["-o", "stream-json"], Dialect::Gemini, [0, 61, 0]),
+        signed_in_by: SignedInBy {
+            variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+            folder: ("GEMINI_CLI_HOME", ".gemini"),
+            files: &["oauth_creds.json"],
+        },
+    },
+    Agent {
+        name: "opencode",
+        title: "opencode",
+        program: "opencode",
+        packages: &["opencode-ai"],
+        install: "npm install -g opencode-ai",
+        sign_in: "run `opencode auth login` in a terminal",
+        oldest: [1, 18, 33],
+        variables: &["OPENCODE_*"],
+        base: &["run"],
+        // A prompt as an argument would reach the model in quotes.
+        prompt: PromptBy::Input(&[]),
+        model: Flag::Apart("-m"),
+        default_model: None,
+        add_dir: Flag::Missing,
+        new_session: (Flag::Missing, [0, 0, 0]),
+        resume: Flag::Apart("--session"),
+        // What it may do is in its settings, and no argument narrows them.
+        permissions: [None, None, Some(&[])],
+        report: (&["--format", "json"], Dialect::Opencode, [1, 18, 33]),
+        signed_in_by: SignedInBy {
+            variables: &[],
+            folder: ("OPENCODE_DATA", ".local/share/opencode"),
+            files: &["auth.json"],
+        },
+    },
+    Agent {
+        name: "qwen-code",
+        title: "Qwen Code",
+        program: "qwen",
+        packages: &["@qwen-code/qwen-code"],
+        install: "npm install -g @qwen-code/qwen-code",
+        sign_in: "start `qwen` in a terminal and use /auth, or set OPENAI_API_KEY and OPENAI_BASE_URL",
+        oldest: [0, 24, 4],
+        variables: &["QWEN_*", "DASHSCOPE_API_KEY", "OPENAI_*"],
+        base: &[],
+        prompt: PromptBy::Joined("--prompt="),
+        model: Flag::Apart("-m"),
+        default_model: None,
+        add_dir: Flag::Apart("--include-directories"),
+        new_session: (Flag::Apart("--session-id"), [0, 24, 4]),
+        resume: Flag::Apart("--resume"),
+        // Its `auto-edit` writes outside the folder too.
+        permissions: [Some(&["--approval-mode", "plan"]), None, Some(&["--approval-mode", "yolo"])],
+        // It writes the form of Claude Code.
+        report: (&["-o", "stream-json"], Dialect::Claude, [0, 24, 4]),
+        signed_in_by: SignedInBy {
+            variables: &["OPENAI_API_KEY", "DASHSCOPE_API_KEY"],
+            folder: ("QWEN_HOME", ".qwen"),
+            files: &["oauth_creds.json"],
         },
     },
 ];
@@ -316,7 +397,8 @@ mod tests {
             {
                 assert!(!agent.takes(variable), "{}: {variable}", agent.name);
             }
-            let own = |other: &Agent| other.signed_in_by.variables.iter().any(|name| agent.takes(name));
+            let shares = |name: &&str| agent.takes(name) && !agent.signed_in_by.variables.contains(name);
+            let own = |other: &Agent| other.signed_in_by.variables.iter().any(shares);
             let strangers = AGENTS.iter().filter(|other| other.name != agent.name && own(other));
             assert_eq!(strangers.count(), 0, "{} gets a token of another agent", agent.name);
         }
@@ -331,7 +413,7 @@ mod tests {
             ["--allow-all-tools", "--no-ask-user", "--silent", "--no-color", "--no-auto-update"]
         );
         assert_eq!(row.prompt, PromptBy::Joined("--prompt="));
-        assert!(row.permitting(Permissions::All).is_empty());
+        assert_eq!(row.permitting(Permissions::All), Some(&[][..]));
         assert!(!row.base.iter().any(|argument| argument.starts_with("-i")));
     }
 

@@ -47,7 +47,7 @@ impl CommandLine {
             line.prompt(question);
         }
         line.words(agent.base);
-        line.words(agent.permitting(question.permissions));
+        line.words(agent.permitting(question.permissions).unwrap_or_default());
         let (words, dialect, since) = agent.report;
         // An unknown version is taken for a new one: the programs update themselves.
         if choices.version.is_none_or(|version| version >= since) {
@@ -178,7 +178,7 @@ mod tests {
                     let line = CommandLine::of(&question, Choices::default());
                     let known = |argument: &str| {
                         agent.base.contains(&argument)
-                            || agent.permitting(permissions).contains(&argument)
+                            || agent.permitting(permissions).unwrap_or_default().contains(&argument)
                             || agent.report.0.contains(&argument)
                             || matches!(agent.prompt, PromptBy::Input(words) if words.contains(&argument))
                     };

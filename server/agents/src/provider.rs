@@ -11,7 +11,9 @@ use entraclaw_inbox::journal::ConsumerName;
 use entraclaw_inbox::provider::reads_as;
 use entraclaw_mcp::hosts::HOSTS;
 use entraclaw_mcp::message::Object;
-use entraclaw_mcp::{Answer, Arguments, Begun, Call, Connection, Offer, Offers, Provider, Receipt, Refusal};
+use entraclaw_mcp::{
+    Answer, Arguments, Begun, Beyond, Call, Connection, Offer, Offers, Provider, Receipt, Refusal,
+};
 use entraclaw_seams::random::Random;
 use entraclaw_work::{Ask, Claimed, Limits, Works};
 use serde_json::json;
@@ -28,6 +30,8 @@ use crate::wait::{Waiting, wait};
 
 /// Whose receipts the provider's are.
 const READER: &str = "ask";
+/// How long an agent may take to end whose time is over.
+const AFTER_TIME_LIMIT: Duration = Duration::from_secs(60);
 /// The default number of sessions in a list.
 const SESSIONS: u64 = 20;
 
@@ -164,7 +168,12 @@ impl AskProvider {
         let consumer = reads_as(self.consumer.as_ref(), HOSTS, client).map_err(|error| error.to_string())?;
         let job = self.works.begin(self.job(&question, &found, consumer.to_string(), client)?);
         let job = job.map_err(|error| error.to_string())?;
-        let longest = call.open_with_progress.map(|every| (every, self.settings.wait));
+        let longest = match call.beyond {
+            Beyond::GivenUp => None,
+            Beyond::KeptOpen(every) => Some((every, self.settings.wait)),
+            // A ticket would wake the model for nothing, before the answer does.
+            Beyond::InBackground(every) => Some((every, self.settings.time_limit + AFTER_TIME_LIMIT)),
+        };
         Ok(Begun::work(wait(Waiting {
             job,
             works: self.works.clone(),

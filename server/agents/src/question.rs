@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use entraclaw_mcp::arguments::{Arguments, Refusal};
 use entraclaw_mcp::message::Object;
 
-use crate::agent::{AGENTS, Agent, by_name};
+use crate::agent::{AGENTS, Agent, Flag, by_name};
 
 /// Most bytes of a prompt: systems refuse longer arguments (Linux: 128 KiB each, its name and the end included).
 pub const PROMPT_BYTES_MAX: usize = 120_000;
@@ -122,8 +122,18 @@ impl Question {
             Asking::Ask => narrowed(&wish, bounds.permissions)?,
             _ => Permissions::ReadOnly,
         };
+        let agent = by_name(&agent)?;
+        if agent.permitting(permissions).is_none() {
+            return Err(cannot_be_kept(agent, asking, permissions));
+        }
+        if !add_dir.is_empty() && agent.add_dir == Flag::Missing {
+            return Err(format!(
+                "addDir: {} can't be given one; leave it out, or ask another agent",
+                agent.title
+            ));
+        }
         Ok(Self {
-            agent: by_name(&agent)?,
+            agent,
             title: title(&asked),
             prompt,
             model: checked_model(model)?,
@@ -132,6 +142,17 @@ impl Question {
             permissions,
         })
     }
+}
+
+fn cannot_be_kept(agent: &Agent, asking: Asking, permissions: Permissions) -> Refusal {
+    let widest = match asking {
+        Asking::Ask => "or use ask where the operator permits all",
+        _ => "or use ask",
+    };
+    format!(
+        "agent: {} can't be kept to {permissions} by its program; choose another agent, {widest}",
+        agent.title
+    )
 }
 
 fn suggestion(target: &str, prompt: &str) -> Result<String, Refusal> {
@@ -281,6 +302,9 @@ mod tests {
     #[case(json!({"prompt": "p", "addDir": "/a\u{0}"}), "addDir: it has a NUL")]
     #[case(json!({"prompt": "p", "agent": "copilto"}), "did you mean copilot?")]
     #[case(json!({"prompt": "p", "permissions": "root"}), "permissions: expected read-only")]
+    #[case(json!({"prompt": "p", "agent": "opencode", "permissions": "read-only"}), "opencode can't be kept to read-only")]
+    #[case(json!({"prompt": "p", "agent": "qwen-code", "permissions": "workspace"}), "Qwen Code can't be kept to workspace")]
+    #[case(json!({"prompt": "p", "agent": "opencode", "addDir": "/a"}), "addDir: opencode can't be given one")]
     #[case(json!({"prompt": "p", "sessionId": "--yolo"}), "sessionId: it is no id")]
     #[case(json!({"prompt": "p", "sessionId": "../../etc"}), "sessionId: it is no id")]
     #[case(json!({"prompt": "p", "model": "a\nb"}), "model: it is no name")]

@@ -5,7 +5,7 @@
 use futures_util::FutureExt as _;
 use serde_json::json;
 use tokio::sync::watch;
-use tokio::time::{Duration, Instant};
+use tokio::time::Instant;
 
 use crate::answer::Answer;
 use crate::arguments::Refusal;
@@ -13,7 +13,7 @@ use crate::connection::{Caller, Open};
 use crate::hosts::HostRow;
 use crate::message::{Object, RpcError, take_arguments, text};
 use crate::nearest::nearest;
-use crate::provider::{Begun, Call, Cancellation, Progress, Step, TIME_LIMIT};
+use crate::provider::{Begun, Beyond, Call, Cancellation, Progress, Step, TIME_LIMIT};
 use crate::session::Session;
 
 /// Most calls whose work is done beside the connection at a time.
@@ -77,14 +77,13 @@ impl Session {
         let (cancel, cancelled) = watch::channel(false);
         let row = self.connection.host(caller.client.as_deref());
         let limit = row.map_or(TIME_LIMIT, HostRow::wait_cap);
-        let parks = row.filter(|row| row.may_park(&caller.version, progress.is_some()));
         let call = Call {
             tool,
             arguments,
             params,
             caller,
             until: Instant::now() + limit,
-            open_with_progress: parks.and_then(|row| row.progress_every_s).map(Duration::from_secs),
+            beyond: row.map_or(Beyond::GivenUp, |row| row.beyond(&caller.version, progress.is_some())),
             progress: Progress { to: progress },
             cancellation: Cancellation(cancelled),
         };

@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use crate::provider::Beyond;
+
 /// How long a call may wait on a host that is not in the table, in seconds. It is under the shortest default limit seen
 /// on any host (60 s), with room for a slow pipe.
 pub const WAIT_CAP_S: u64 = 55;
@@ -172,6 +174,17 @@ impl HostRow {
     /// Whether a channel push may reach the model of this version; an unknown version counts as the oldest.
     pub fn takes_channel(&self, version: &str) -> bool {
         self.channel_since.is_some_and(|since| numbers(version) >= since)
+    }
+
+    /// What becomes of a call of this version that is open beyond the limit.
+    pub fn beyond(&self, version: &str, has_token: bool) -> Beyond {
+        let every =
+            self.progress_every_s.map(Duration::from_secs).filter(|_| self.may_park(version, has_token));
+        match (every, self.park) {
+            (None, _) | (_, Park::Never) => Beyond::GivenUp,
+            (Some(every), Park::WithProgress) => Beyond::KeptOpen(every),
+            (Some(every), Park::Since(_)) => Beyond::InBackground(every),
+        }
     }
 
     /// Whether a call of this version, with or without a progress token, may wait without a limit.

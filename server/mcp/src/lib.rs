@@ -34,6 +34,6 @@ pub use connection::{Caller, Connection, Limits, Opened, Options, Route};
 pub use era::{Era, LEGACY_NEWEST, LEGACY_VERSIONS, MODERN_VERSIONS};
 pub use framing::LINE_BYTES_MAX;
 pub use outgoing::OUT_BYTES_MAX;
-pub use provider::{Begun, Call, Cancellation, Offer, Offers, Progress, Provider};
+pub use provider::{Begun, Beyond, Call, Cancellation, Offer, Offers, Progress, Provider};
 pub use receipt::Receipt;
 pub use session::{Exit, serve};

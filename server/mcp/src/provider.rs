@@ -61,12 +61,23 @@ pub struct Call<'a> {
     pub caller: &'a Caller,
     /// When this host gives the call up, as far as known. A provider answers before that, with a ticket if need be.
     pub until: Instant,
-    /// How often progress must be reported to keep the call open beyond `until`; `None` if the host gives it up even so.
-    pub open_with_progress: Option<Duration>,
+    /// What becomes of a call that is open beyond `until`.
+    pub beyond: Beyond,
     /// Reports the progress of the work, if the host asked for it.
     pub progress: Progress,
     /// Becomes true when the host cancels. Work that must not be interrupted may ignore it.
     pub cancellation: Cancellation,
+}
+
+/// What becomes of a call that is open beyond the limit of its host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Beyond {
+    /// The host gives it up.
+    GivenUp,
+    /// The host's model waits, as long as progress is reported this often.
+    KeptOpen(Duration),
+    /// The host lets its model go on meanwhile, and the late result wakes it; progress is to be reported this often.
+    InBackground(Duration),
 }
 
 /// The state of a call that has begun.

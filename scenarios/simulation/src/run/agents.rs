@@ -62,10 +62,14 @@ impl SimAgents {
     }
 
     /// How long an agent takes for a prompt, by its script.
-    pub(crate) fn takes_ms(&self, argv: &[String]) -> u64 {
+    pub(crate) fn takes_ms(&self, argv: &[String], input: &str) -> u64 {
         let Some((program, arguments)) = argv.split_first() else { return 0 };
         let Some(script) = self.script(name(program)) else { return 0 };
-        let invocation = Invocation { argv: arguments.to_vec(), ..Invocation::default() };
+        let invocation = Invocation {
+            argv: arguments.to_vec(),
+            stdin: Some(input.as_bytes().to_vec()),
+            ..Invocation::default()
+        };
         let waits = plan(script, &invocation, &*self.0).into_iter().map(|act| match act {
             Act::Wait { ms } => ms,
             _ => 0,
@@ -93,6 +97,11 @@ impl SimAgents {
         for (_, program) in std::mem::take(&mut *locked(&self.0.running)) {
             program.task.abort();
         }
+    }
+
+    /// How many agents were started.
+    pub(crate) fn started(&self) -> u64 {
+        *locked(&self.0.started)
     }
 
     /// How many agents run.
@@ -168,6 +177,7 @@ impl Programs for SimAgents {
             environment: start.environment.iter().cloned().collect(),
             folder: start.folder.clone(),
             stdin: None,
+            stdin_is_silent: false,
             started_unix_ms: 0,
             seed,
         };
@@ -242,7 +252,7 @@ impl Player {
                         return Exit::Code(BROKEN_PIPE);
                     }
                 }
-                Act::ReadInput => {
+                Act::ReadInput { .. } => {
                     self.reads().await;
                     continue;
                 }

@@ -10,8 +10,8 @@ use super::view::{CallView, Line, SessionView};
 use crate::matching::{first_json, mismatch};
 use crate::oracle::{Heard, Sighting, Written};
 use crate::scenario::{
-    EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect, ReplyExpect,
-    ResultExpect, SentExpect, SentMailExpect, StatusExpect, WakingExpect, WireExpect,
+    AgentsExpect, EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect,
+    ReplyExpect, ResultExpect, SentExpect, SentMailExpect, StatusExpect, WakingExpect, WireExpect,
 };
 
 type Checked = Result<(), Miss>;
@@ -35,7 +35,20 @@ pub(crate) fn check(expect: &Expect, play: &Play) -> Checked {
         Expect::Setup(expect) => super::setup::check(expect, play),
         Expect::Waking(expect) => waking(expect, play),
         Expect::Status(expect) => status(expect, play),
+        Expect::Agents(expect) => agents(expect, play),
     }
+}
+
+fn agents(expect: &AgentsExpect, play: &Play) -> Checked {
+    let Some(jobs) = play.stage.jobs() else { return Err(Miss::new("the machine has no agents".to_owned())) };
+    let (running, started) = (jobs.agents().running(), jobs.agents().started());
+    if expect.running.is_some_and(|wanted| running != wanted as usize) {
+        return Err(Miss::new(format!("{running} agents run")));
+    }
+    if expect.started.is_some_and(|wanted| started != u64::from(wanted)) {
+        return Err(Miss::new(format!("{started} agents were started")));
+    }
+    Ok(())
 }
 
 fn status(expect: &StatusExpect, play: &Play) -> Checked {

@@ -100,7 +100,7 @@ impl SimJobs {
             label: title.split_once(": ").map_or(title.as_str(), |(_, prompt)| prompt).to_owned(),
             id: id.to_owned(),
             consumer: request.ask.consumer.clone(),
-            takes_ms: self.0.agents.takes_ms(&argv),
+            takes_ms: self.0.agents.takes_ms(&argv, request.ask.what["input"].as_str().unwrap_or_default()),
             began: Instant::now(),
         });
     }

@@ -37,6 +37,8 @@ pub enum Expect {
     Waking(WakingExpect),
     /// The state that the sessions report to the status command.
     Status(StatusExpect),
+    /// The programs of other coding agents.
+    Agents(AgentsExpect),
 }
 
 impl Expect {
@@ -143,6 +145,14 @@ impl Expect {
                     "add `contains` or `lacks`",
                 ),
                 ..About::of("expect.status", status.within)
+            },
+            Self::Agents(agents) => About {
+                changes_silently: true,
+                misused: cannot_fail(
+                    agents.running.is_none() && agents.started.is_none(),
+                    "add `running` or `started`",
+                ),
+                ..About::of("expect.agents", agents.within)
             },
         }
     }
@@ -402,6 +412,18 @@ pub struct InteractionExpect {
     /// No line holds these words.
     pub lacks: Option<String>,
     /// Time from now until it must hold; now when left out. It is real time in process mode too.
+    pub within: Option<Span>,
+}
+
+/// The programs of other coding agents on the machine.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct AgentsExpect {
+    /// Exactly so many run.
+    pub running: Option<u32>,
+    /// Exactly so many were started since the beginning.
+    pub started: Option<u32>,
+    /// Time from now until it must hold; now when left out.
     pub within: Option<Span>,
 }
 

@@ -28,8 +28,8 @@ pub use bot::{BOT_CONVERSATION, BotAgain, BotExpect, BotSay, BotStep};
 pub use duration::Span;
 pub use error::ScenarioError;
 pub use expect::{
-    EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect, ReplyExpect,
-    ResultExpect, SentExpect, SentMailExpect, StatusExpect, WakingExpect, WireExpect,
+    AgentsExpect, EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect,
+    ReplyExpect, ResultExpect, SentExpect, SentMailExpect, StatusExpect, WakingExpect, WireExpect,
 };
 pub use kills::Kills;
 pub use load::{Loaded, load_builtin, load_path, parse};
@@ -247,6 +247,8 @@ pub enum Need {
     ParallelCalls,
     /// A call that lasts goes to the background, and its result wakes the session.
     Background,
+    /// A call that lasts holds the turn, or the host ends it.
+    NoBackground,
     /// A call may last for as long as there is progress, or has no limit that matters.
     EndlessCall,
     /// A call ends before long, whatever is done.
