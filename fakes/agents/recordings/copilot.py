@@ -68,6 +68,11 @@ def situations(version):
         ("plan", ["--mode", "plan"] + BASE),
     ):
         s.deeds(mode, ["--prompt=do it"] + args + json_out)
+    opened = dict(ENV, COPILOT_ALLOW_ALL="true")
+    for kind in ("shell", "shell-outside", "write-inside", "write-outside"):
+        add("variable-" + kind, ["--prompt=do it"] + BARE + json_out, DEEDS[kind], env=opened)
+        add("variable-deny-" + kind, ["--prompt=do it", "--deny-tool=shell", "--deny-tool=write"] + BARE + json_out, DEEDS[kind], env=opened)
+        add("variable-workspace-deny-" + kind, ["--prompt=do it", "--allow-tool=write", "--deny-tool=shell", "--disallow-temp-dir"] + BARE + json_out, DEEDS[kind], env=opened)
     add("deny-shell-text", ["--prompt=do it", "--deny-tool=shell", "--deny-tool=write"] + BASE, DEEDS["shell"])
     add("shell-text", ["--prompt=do it"] + BASE, DEEDS["shell"])
     add("add-dir-missing", ["--prompt=hello", "--add-dir=/no/such/folder"] + BASE)

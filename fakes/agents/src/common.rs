@@ -117,6 +117,12 @@ pub(crate) fn line(pen: &mut Pen, value: &Value) {
     pen.out(format!("{value}\n"));
 }
 
+/// The folder of a project's sessions below the store.
+pub(crate) fn project(invocation: &Invocation) -> String {
+    let folder = invocation.folder.display().to_string();
+    format!("projects/{}", folder.replace(['/', '.', '\\', ':'], "-"))
+}
+
 /// The ids of the sessions in a folder of the store, the latest at the end.
 pub(crate) fn sessions(outside: &dyn Outside, folder: &str) -> Vec<String> {
     let names = outside.list(folder).into_iter();

@@ -15,9 +15,12 @@ use crate::turn::{self, Form, Verdict};
 
 /// How long it waits for stdin where the command line has a prompt.
 const STDIN_PATIENCE_MS: u64 = 500;
+/// The pauses before the retries of a provider that fails, in milliseconds. Only their begin was seen.
+const RETRIES_MS: [u64; 9] = [5_000, 10_000, 20_000, 30_000, 30_000, 30_000, 30_000, 30_000, 30_000];
 const FORMATS: &[&str] = &["text", "json", "stream-json"];
 const MODES: &[&str] = &["default", "auto_edit", "yolo", "plan"];
 const NO_AUTH: &str = "Please set an Auth method in your ~/.gemini/settings.json or specify one of the following environment variables before running: GEMINI_API_KEY, GOOGLE_GENAI_USE_VERTEXAI, GOOGLE_GENAI_USE_GCA";
+const NOT_TRUSTED: &str = "\u{1b}[31mGemini CLI is not running in a trusted directory. To proceed, either use `--skip-trust`, set the `GEMINI_CLI_TRUST_WORKSPACE=true` environment variable, or trust this directory in interactive mode. For more details, see https://geminicli.com/docs/cli/trusted-folders/#headless-and-automated-environments\u{1b}[0m";
 const NO_PROMPT: &str = "No input provided via stdin. Input can be provided by piping data into gemini or using the --prompt option.";
 
 const FLAGS: &[Flag] = &[
@@ -66,13 +69,18 @@ pub(crate) fn plan(script: &Script, invocation: &Invocation, outside: &dyn Outsi
         pen.out(usage());
         return pen.exit(0);
     }
-    let known = common::sessions(outside, "sessions");
+    let known = common::sessions(outside, &common::project(invocation));
     if flags.has("--list-sessions") {
         pen.out(match known.as_slice() {
             [] => "No previous sessions found for this project.\n".to_owned(),
             known => known.iter().fold(String::new(), |text, id| text + "  [" + id + "]\n"),
         });
         return pen.exit(0);
+    }
+    let trusted =
+        flags.has("--skip-trust") || invocation.variable("GEMINI_CLI_TRUST_WORKSPACE") == Some("true");
+    if !trusted {
+        return refuse(pen, NOT_TRUSTED, 55);
     }
     if !script.signed_in && invocation.variable("GEMINI_API_KEY").is_none() {
         return refuse(pen, NO_AUTH, 41);
@@ -109,7 +117,7 @@ pub(crate) fn plan(script: &Script, invocation: &Invocation, outside: &dyn Outsi
     let answer = script.answer(&prompt);
     let model = common::model(script, flags.last("--model"), "gemini-2.5-pro").to_owned();
     let folders = flags.listed("--include-directories").iter().map(Into::into).collect();
-    let file = format!("sessions/{session}.jsonl");
+    let file = format!("{}/{session}.jsonl", common::project(invocation));
     let run = Run { script, invocation, answer: answer.clone(), model, session, file, folders };
     let mut form = GeminiForm { run, flags, calls: 0 };
     turn::play(pen, &mut form, invocation, &answer, &prompt);
@@ -254,18 +262,33 @@ impl Form for GeminiForm<'_> {
         }
     }
 
-    fn fails(&mut self, pen: &mut Pen, failure: &Failure) -> u8 {
-        let text = format!("[API Error: {}]", failure.message);
-        let error = json!({"type": "Error", "message": text, "code": failure.status});
-        let stats = self.stats(pen);
-        if self.format() == "json" {
-            let whole = json!({"session_id": self.run.session, "error": error});
-            pen.err(format!("{whole:#}\n"));
-        } else {
-            self.event(pen, "result", json!({"status": "error", "error": error, "stats": stats}));
-            pen.err(format!("{text}\n"));
+    fn fails(&mut self, pen: &mut Pen, failure: &Failure) -> Option<u8> {
+        let retries = if matches!(failure.status, 0 | 429 | 500..=599) { RETRIES_MS.as_slice() } else { &[] };
+        for pause_ms in retries {
+            pen.wait(failure.retry_ms.unwrap_or(*pause_ms));
         }
-        1
+        let words = match failure.status {
+            0 | 404 => failure.message.clone(),
+            code => json!({"error": {"code": code, "message": failure.message}}).to_string(),
+        };
+        let text = format!("[API Error: {words}]");
+        let error = json!({"type": "unknown", "message": text});
+        match self.format() {
+            "json" => {
+                let whole = json!({"session_id": self.run.session, "error": error});
+                pen.err(format!("{whole:#}\n"));
+            }
+            "stream-json" => {
+                let stats = self.stats(pen);
+                self.event(pen, "result", json!({"status": "error", "error": error, "stats": stats}));
+                pen.err(format!("{text}\n"));
+                // The program ends with the status; the system keeps its last eight bits.
+                let status = failure.status.to_le_bytes()[0];
+                return Some(if matches!(failure.status, 0 | 404) { 1 } else { status });
+            }
+            _ => pen.err(format!("{text}\nAn unexpected critical error occurred:[object Object]\n")),
+        }
+        Some(1)
     }
 
     fn closes(&mut self, _pen: &mut Pen, _answer: &Answer, _code: u8) {}

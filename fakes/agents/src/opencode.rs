@@ -57,6 +57,12 @@ pub(crate) fn plan(script: &Script, invocation: &Invocation, outside: &dyn Outsi
             }
             pen.exit(0);
         }
+        Some("session") => {
+            for id in common::sessions(outside, "sessions") {
+                pen.out(format!("{id}\n"));
+            }
+            pen.exit(0);
+        }
         Some("auth") => {
             let count = u8::from(script.signed_in);
             pen.out(format!(
@@ -237,7 +243,7 @@ impl Form for OpencodeForm<'_> {
                     "output": format!("The arguments provided to the tool are invalid: {text}")}),
                 )
             }
-            Verdict::NobodyToAsk | Verdict::Forbidden(_) => {
+            Verdict::NobodyToAsk | Verdict::Forbidden(_) | Verdict::Blocked => {
                 let text = "The user rejected permission to use this specific tool call.";
                 (tool.name.as_str(), json!({"status": "error", "input": input, "error": text}))
             }
@@ -261,7 +267,7 @@ impl Form for OpencodeForm<'_> {
         }
     }
 
-    fn fails(&mut self, pen: &mut Pen, failure: &Failure) -> u8 {
+    fn fails(&mut self, pen: &mut Pen, failure: &Failure) -> Option<u8> {
         let error = json!({"name": "APIError", "data": {"message": failure.message,
             "statusCode": failure.status, "isRetryable": false}});
         if self.is_json() {
@@ -271,7 +277,7 @@ impl Form for OpencodeForm<'_> {
         } else {
             pen.err(format!("Error: {}\n", failure.message));
         }
-        1
+        Some(1)
     }
 
     fn closes(&mut self, _pen: &mut Pen, _answer: &Answer, _code: u8) {}

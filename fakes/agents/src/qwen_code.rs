@@ -18,7 +18,7 @@ const STDIN_PATIENCE_MS: u64 = 500;
 const FORMATS: &[&str] = &["text", "json", "stream-json"];
 const MODES: &[&str] = &["plan", "default", "auto-edit", "auto", "yolo"];
 const NO_AUTH: &str = "No auth type is selected. Please configure an auth type (e.g. via settings or `--auth-type`) before running in non-interactive mode.";
-const NO_PROMPT: &str = "No input provided via stdin. Input can be provided by piping data into qwen or using the --prompt option.";
+const NO_PROMPT: &str = "No input provided via stdin. Input can be provided by piping data into gemini or using the --prompt option.";
 
 const FLAGS: &[Flag] = &[
     Flag::switch("--debug").short('d'),
@@ -82,9 +82,18 @@ pub(crate) fn plan(script: &Script, invocation: &Invocation, outside: &dyn Outsi
         return pen.exit(0);
     }
     if !script.signed_in && invocation.variable("OPENAI_API_KEY").is_none() {
+        if flags.last("--output-format") == Some("stream-json") {
+            let result = json!({"type": "result", "subtype": "error_during_execution", "uuid": pen.uuid(),
+                "session_id": pen.uuid(), "is_error": true, "duration_ms": 0, "duration_api_ms": 0,
+                "num_turns": 0, "usage": {"input_tokens": 0, "output_tokens": 0}, "permission_denials": [],
+                "error": {"message": NO_AUTH}});
+            line(pen, &result);
+        }
         return refuse(pen, NO_AUTH, 1);
     }
-    let argument = flags.last("--prompt").or(flags.words.first().map(String::as_str));
+    // A word after `--` is not taken for the prompt.
+    let word = flags.words.first().filter(|_| flags.plain_words > 0);
+    let argument = flags.last("--prompt").or(word.map(String::as_str));
     let argument = argument.filter(|argument| !argument.is_empty());
     let join = |argument: &str, read: &str| format!("{read}\n\n{argument}");
     let prompt = match common::prompt(argument, invocation, Some(STDIN_PATIENCE_MS), join) {
@@ -94,7 +103,7 @@ pub(crate) fn plan(script: &Script, invocation: &Invocation, outside: &dyn Outsi
     if prompt.trim().is_empty() {
         return refuse(pen, NO_PROMPT, 1);
     }
-    let known = common::sessions(outside, "sessions");
+    let known = common::sessions(outside, &common::project(invocation));
     let session = match (flags.last("--resume"), flags.last("--session-id")) {
         (Some(id), _) if known.iter().any(|known| known == id) => id.to_owned(),
         (Some(id), _) => {
@@ -121,7 +130,7 @@ pub(crate) fn plan(script: &Script, invocation: &Invocation, outside: &dyn Outsi
     let mut folders = flags.listed("--include-directories");
     folders.extend(flags.listed("--add-dir"));
     let folders = folders.iter().map(Into::into).collect();
-    let file = format!("sessions/{session}.jsonl");
+    let file = format!("{}/{session}.jsonl", common::project(invocation));
     let run = Run { script, invocation, answer: answer.clone(), model, session, file, folders };
     let mut form = QwenForm { run, flags, turns: 1, shown: Vec::new() };
     turn::play(pen, &mut form, invocation, &answer, &prompt);
@@ -288,13 +297,13 @@ impl Form for QwenForm<'_> {
         self.result(pen, result);
     }
 
-    fn fails(&mut self, pen: &mut Pen, failure: &Failure) -> u8 {
+    fn fails(&mut self, pen: &mut Pen, failure: &Failure) -> Option<u8> {
         let text = format!("[API Error: {} {}]", failure.status, failure.message);
         let result = json!({"type": "result", "subtype": "error_during_execution", "is_error": true,
             "error": {"message": text}});
         self.result(pen, result);
         pen.err(format!("{text}\n"));
-        1
+        Some(1)
     }
 
     fn closes(&mut self, _pen: &mut Pen, _answer: &Answer, _code: u8) {}

@@ -15,6 +15,8 @@ pub(crate) enum Verdict {
     NobodyToAsk,
     /// A rule of the command line forbids it.
     Forbidden(String),
+    /// The mode of the session forbids it.
+    Blocked,
     /// The model does not have it.
     Missing,
 }
@@ -33,8 +35,8 @@ pub(crate) trait Form {
     fn streams(&mut self, pen: &mut Pen, piece: &str);
     /// The answer is complete.
     fn answers(&mut self, pen: &mut Pen, text: &str);
-    /// The provider refused. Gives the exit code.
-    fn fails(&mut self, pen: &mut Pen, failure: &Failure) -> u8;
+    /// The provider refused. Gives the exit code; nothing if the program goes on trying for ever.
+    fn fails(&mut self, pen: &mut Pen, failure: &Failure) -> Option<u8>;
     /// The end of a turn that went well.
     fn closes(&mut self, pen: &mut Pen, answer: &Answer, code: u8);
     /// Whether the output is JSON lines.
@@ -86,8 +88,10 @@ pub(crate) fn play(
     }
     if let Some(failure) = &answer.error {
         let message = format!("{}{leak}", failure.message);
-        let code = form.fails(pen, &Failure { message, ..failure.clone() });
-        pen.exit(answer.exit.unwrap_or(code));
+        match form.fails(pen, &Failure { message, ..failure.clone() }) {
+            Some(code) => pen.exit(answer.exit.unwrap_or(code)),
+            None => pen.push(Act::Hang),
+        }
         return;
     }
     let text = text(answer, prompt, leak);

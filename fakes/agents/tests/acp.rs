@@ -122,9 +122,10 @@ fn a_prompt_is_answered_in_pieces() {
     let session = client.opens();
     let first = client.prompt(&session, "hi");
     let chunks = ["agent_message_chunk", "agent_message_chunk", "=end_turn"];
-    assert_eq!(kinds(&first), [["session_info_update", "usage_update"].as_slice(), &chunks].concat());
+    let begin = ["config_option_update", "session_info_update", "usage_update"];
+    assert_eq!(kinds(&first), [begin.as_slice(), &chunks].concat());
     assert_eq!(kinds(&client.prompt(&session, "again")), [["usage_update"].as_slice(), &chunks].concat());
-    assert_eq!(first[3]["params"]["update"]["content"], json!({"type": "text", "text": "answer."}));
+    assert_eq!(first[4]["params"]["update"]["content"], json!({"type": "text", "text": "answer."}));
 }
 
 #[test]
@@ -132,8 +133,8 @@ fn a_refusal_of_the_provider_looks_like_an_answer() {
     let mut client = Client::new("answers: [{ error: { status: 402, message: You have no quota } }]");
     let session = client.opens();
     let lines = client.prompt(&session, "hi");
-    assert_eq!(kinds(&lines)[2..], ["agent_message_chunk", "=end_turn"]);
-    assert_eq!(lines[2]["params"]["update"]["content"]["text"], "Error: 402 You have no quota");
+    assert_eq!(kinds(&lines)[3..], ["agent_message_chunk", "=end_turn"]);
+    assert_eq!(lines[3]["params"]["update"]["content"]["text"], "Error: 402 You have no quota");
     let events = client.store.stored(&format!("session-state/{session}/events.jsonl")).unwrap();
     assert!(
         events.contains("\"type\":\"session.error\"") && events.contains("\"statusCode\":402"),
@@ -149,7 +150,7 @@ fn a_permission_is_asked_for(#[case] outcome: Value, #[case] then: &[&str]) {
     let mut client = Client::new("answers: [{ tools: [{ name: bash, takes_ms: 100 }] }]");
     let session = client.opens();
     let lines = client.prompt(&session, "hi");
-    assert_eq!(kinds(&lines)[2..], ["tool_call", "session/request_permission"]);
+    assert_eq!(kinds(&lines)[3..], ["tool_call", "session/request_permission"]);
     let ask = lines.last().unwrap();
     assert_eq!(ask["id"], 0);
     let options = ask["params"]["options"].as_array().unwrap();
@@ -290,4 +291,68 @@ fn a_crash_comes_after_the_words() {
     assert_eq!(kinds(&client.prompt(&session, "hi")).last().unwrap(), "agent_message_chunk");
     let child = Act::Child { leaves_group: false, ignores_term: false };
     assert_eq!(client.others, [child, Act::Die(Signal::Kill)]);
+}
+
+/// What the recorded model did, by the step of the recording.
+const STEPS: [(&str, &str); 8] = [
+    ("warm prompt 2", "says: ANSWER-1"),
+    ("permission: rejected", "tools: [{ name: view_image }]"),
+    ("permission: allowed once", "tools: [{ name: view_image }], says: AFTER-ALLOW"),
+    ("permission: unanswered, then cancelled", "tools: [{ name: view_image }]"),
+    ("cancel in the middle of an answer", "says: FIRST-HALF|, hangs: true"),
+    ("status 402", "error: { status: 402, message: You have no quota }"),
+    ("status 401", "error: { status: 401, message: bad credentials }"),
+    ("status 404", "error: { status: 404, message: not there }"),
+];
+
+/// The kinds of the agent's messages in each step of a recording, and what the client sent.
+#[expect(clippy::disallowed_methods, reason = "a test reads the recordings")]
+fn recorded() -> BTreeMap<String, (Vec<String>, Vec<Value>)> {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("recordings");
+    let folder = std::env::var_os("AGENT_RECORDINGS").map_or(here, std::path::PathBuf::from);
+    let text = std::fs::read_to_string(folder.join("copilot-1.0.102/acp.jsonl")).unwrap_or_default();
+    let mut steps: BTreeMap<String, (Vec<String>, Vec<Value>)> = BTreeMap::new();
+    let mut step = String::new();
+    for line in text.lines() {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let message = &line["msg"];
+        match line["dir"].as_str() {
+            Some("step") => message.as_str().unwrap_or_default().clone_into(&mut step),
+            Some("agent>client") => {
+                steps.entry(step.clone()).or_default().0.extend(kinds(std::slice::from_ref(message)));
+            }
+            Some("client>agent") => steps.entry(step.clone()).or_default().1.push(message.clone()),
+            _ => {}
+        }
+    }
+    steps
+}
+
+#[test]
+fn the_order_is_that_of_the_recording() {
+    let recorded = recorded();
+    for (step, answer) in STEPS {
+        let Some((mut theirs, sent)) = recorded.get(step).cloned() else { continue };
+        let mut client =
+            Client::new(&format!("answers: [{{ when: {{ contains: first }} }}, {{ {answer} }}]"));
+        let session = client.opens();
+        client.prompt(&session, "first");
+        let mut mine = client.prompt(&session, "hello");
+        for message in sent.iter().skip(1) {
+            let mut message = message.clone();
+            if message["method"] == "session/cancel" {
+                message["params"]["sessionId"] = session.clone().into();
+            } else {
+                message["id"] = 0.into();
+            }
+            mine.extend(client.send(&message));
+        }
+        while client.acp.due_ms().is_some() {
+            mine.extend(client.later());
+        }
+        let mut mine = kinds(&mine);
+        mine.dedup();
+        theirs.dedup();
+        assert_eq!(mine, theirs, "{step}");
+    }
 }

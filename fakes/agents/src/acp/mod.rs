@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::act::Act;
-use crate::copilot::{Permissions, refusal};
+use crate::copilot::{Permissions, Version, refusal};
 use crate::invocation::{Invocation, Outside};
 use crate::pen::Pen;
 use crate::script::Script;
@@ -178,7 +178,7 @@ impl Acp {
     }
 
     fn opens(&mut self, id: &Value, session: String, cwd: &str, history: Option<&str>) {
-        let mut opened = AcpSession::new(&session, cwd);
+        let mut opened = AcpSession::new(&session, cwd, Version::of(&self.script));
         opened.stores(&mut self.pen, &self.script, history.is_some());
         for update in history.map(session::replay).unwrap_or_default() {
             self.pen.out(message::update(&session, update));

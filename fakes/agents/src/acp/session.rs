@@ -2,11 +2,12 @@
 
 use serde_json::{Value, json};
 
-use crate::copilot::{Events, Permissions, workspace_file};
+use crate::copilot::{Events, Permissions, Version, workspace_file};
 use crate::invocation::{Invocation, Outside};
 use crate::pen::Pen;
 use crate::script::Script;
 
+use super::answers;
 use super::message;
 use super::turn::AcpTurn;
 
@@ -26,13 +27,13 @@ pub(super) struct AcpSession {
 
 impl AcpSession {
     /// A session without a turn.
-    pub(super) fn new(id: &str, cwd: &str) -> Self {
+    pub(super) fn new(id: &str, cwd: &str, version: Version) -> Self {
         Self {
             id: id.to_owned(),
             cwd: cwd.to_owned(),
             turn: None,
             allows_all: false,
-            events: Events::new(id, false),
+            events: Events::new(id, false, version),
             is_titled: false,
             input_tokens: 0,
             output_tokens: 0,
@@ -68,6 +69,9 @@ impl AcpSession {
             let title = prompt.lines().next().unwrap_or_default();
             let text = format!("id: {}\ncwd: {}\nname: {title}\n", self.id, self.cwd);
             pen.store(&workspace_file(&self.id), text);
+            let options = answers::options(self.allows_all);
+            let update = json!({"sessionUpdate": "config_option_update", "configOptions": options});
+            pen.out(message::update(&self.id, update));
             let update =
                 json!({"sessionUpdate": "session_info_update", "title": title, "updatedAt": pen.now()});
             pen.out(message::update(&self.id, update));

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use serde_json::{Value, json};
 
 use crate::act::{Act, Phase, Signal};
-use crate::copilot::{Events, Permissions, shown_failure};
+use crate::copilot::{Events, Permissions, Version, shown_failure};
 use crate::invocation::Invocation;
 use crate::pen::Pen;
 use crate::script::{Answer, Crash, Failure, Script, Tool};
@@ -113,6 +113,9 @@ impl AcpTurn {
                         );
                         steps.push(Step::Refused(number, text, "denied"));
                     }
+                    Verdict::Blocked => {
+                        steps.push(Step::Refused(number, crate::copilot::blocked(&tool.name), "denied"));
+                    }
                     Verdict::Missing => {
                         let text = format!("Tool '{}' does not exist.", tool.name);
                         steps.push(Step::Refused(number, text, "failure"));
@@ -120,12 +123,19 @@ impl AcpTurn {
                 }
                 steps.push(Step::Update(usage.clone()));
             }
-            self.speaks(&mut steps, prompt, script, invocation);
+            self.speaks(&mut steps, prompt, script, invocation, &usage);
         }
         self.steps = steps.into();
     }
 
-    fn speaks(&self, steps: &mut Vec<Step>, prompt: &str, script: &Script, invocation: &Invocation) {
+    fn speaks(
+        &self,
+        steps: &mut Vec<Step>,
+        prompt: &str,
+        script: &Script,
+        invocation: &Invocation,
+        usage: &Value,
+    ) {
         let answer = &self.answer;
         let leak = answer.leaks.as_deref().and_then(|name| invocation.variable(name)).unwrap_or_default();
         if let Some(stderr) = &answer.stderr {
@@ -134,12 +144,13 @@ impl AcpTurn {
         if let Some(failure) = &answer.error {
             let failure = Failure { message: format!("{}{leak}", failure.message), ..failure.clone() };
             let model = script.models.first().map_or("claude-sonnet-4.6", String::as_str);
-            let shown = shown_failure(&failure, model, invocation);
+            let shown = shown_failure(&failure, model, invocation, Version::of(script));
             for retry_ms in &shown.retries_ms {
                 steps.push(Step::Wait(*retry_ms));
                 if let Some(note) = shown.retry_note {
                     let note = format!("Info: {note}");
                     steps.push(Step::Update(message::chunk("agent_message_chunk", &note)));
+                    steps.push(Step::Update(usage.clone()));
                 }
             }
             let mut data = json!({"errorType": shown.kind, "message": shown.text});

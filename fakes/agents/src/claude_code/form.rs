@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::act::Phase;
 use crate::common::{Run, command, line};
 use crate::pen::Pen;
 use crate::script::{Answer, Failure, Tool};
@@ -38,6 +39,40 @@ impl<'run> ClaudeForm<'run> {
         self.opens(pen, prompt);
         self.refused(pen, NOT_SIGNED_IN, "authentication_failed", None);
         pen.exit(1);
+    }
+
+    /// SIGINT ended it. The text form has nothing, and all of it is a success by the exit code.
+    pub(super) fn interrupted(&mut self, pen: &mut Pen, phase: Phase) {
+        let note = |text: &str| {
+            json!({"type": "user", "message": {"role": "user",
+            "content": [{"type": "text", "text": text}]}, "parent_tool_use_id": null})
+        };
+        if let Phase::Tool(number) = phase {
+            self.tool_cancelled(pen, number);
+            self.event(pen, note("[Request interrupted by user for tool use]"));
+        } else {
+            let text = crate::turn::text(&self.run.answer, "", "");
+            self.message(pen, &json!([{"type": "text", "text": text}]));
+            self.event(pen, note("[Request interrupted by user]"));
+        }
+        let result = json!({"type": "result", "subtype": "error_during_execution", "is_error": true,
+            "duration_ms": pen.elapsed_ms(), "duration_api_ms": 0, "num_turns": self.turns + 1,
+            "stop_reason": null, "session_id": self.run.session, "total_cost_usd": 0.0,
+            "usage": {"input_tokens": 0, "output_tokens": 0}, "modelUsage": {},
+            "permission_denials": self.denials, "terminal_reason": "aborted_streaming",
+            "errors": ["[ede_diagnostic] result_type=user last_content_type=n/a stop_reason=null"],
+            "uuid": pen.uuid()});
+        if self.args.form != Output::Text {
+            line(pen, &result);
+        }
+    }
+
+    /// What is told of a tool that a signal ended.
+    pub(super) fn tool_cancelled(&self, pen: &mut Pen, number: usize) {
+        let event = json!({"type": "user", "message": {"role": "user", "content": [{
+            "tool_use_id": format!("toolu_{}", number + 1), "type": "tool_result", "is_error": true,
+            "content": "The user doesn't want to proceed with this tool use."}]}, "parent_tool_use_id": null});
+        self.event(pen, event);
     }
 
     fn event(&self, pen: &mut Pen, mut event: Value) {
@@ -128,6 +163,7 @@ impl Form for ClaudeForm<'_> {
         let offered = self.args.flags.listed("--tools");
         let kind = ToolKind::of(name);
         if self.listed(["--disallowedTools", "--disallowed-tools"], name)
+            || self.args.flags.has("--restricted") && kind == ToolKind::Shell
             || self.args.flags.has("--tools") && !offered.iter().any(|one| one == name || one == "default")
         {
             return Verdict::Missing;
@@ -156,7 +192,7 @@ impl Form for ClaudeForm<'_> {
                 format!("<tool_use_error>Error: No such tool available: {}</tool_use_error>", tool.name),
                 true,
             ),
-            Verdict::NobodyToAsk | Verdict::Forbidden(_) => {
+            Verdict::NobodyToAsk | Verdict::Forbidden(_) | Verdict::Blocked => {
                 let text = format!("{} needs approval, and nobody can be asked for it.", tool.name);
                 let denial = json!({"tool_name": tool.name, "tool_use_id": id,
                     "tool_input": {"command": command(tool)}});
@@ -196,7 +232,7 @@ impl Form for ClaudeForm<'_> {
         self.result(pen, text, false, None);
     }
 
-    fn fails(&mut self, pen: &mut Pen, failure: &Failure) -> u8 {
+    fn fails(&mut self, pen: &mut Pen, failure: &Failure) -> Option<u8> {
         let retries = match failure.status {
             0 | 401 | 429 | 500..=599 => RETRIES_MS.as_slice(),
             _ => &[],
@@ -227,7 +263,7 @@ impl Form for ClaudeForm<'_> {
             pen.wait(pause_ms);
         }
         self.refused(pen, &text, kind, status);
-        1
+        Some(1)
     }
 
     fn closes(&mut self, _pen: &mut Pen, _answer: &Answer, _code: u8) {}

@@ -3,7 +3,7 @@
 mod args;
 mod form;
 
-use crate::act::{Act, Signal};
+use crate::act::{Act, Phase, Signal};
 use crate::common::{self, Prompt, Run, refuse};
 use crate::invocation::{Invocation, Outside};
 use crate::pen::Pen;
@@ -13,6 +13,8 @@ use crate::turn;
 use args::{Args, Command, SessionArg};
 use form::ClaudeForm;
 
+/// The model without a wish.
+const USUAL_MODEL: &str = "claude-opus-5-5";
 /// How long it waits for stdin where the command line has a prompt.
 const STDIN_PATIENCE_MS: u64 = 3_000;
 /// Most bytes that it takes from stdin.
@@ -34,7 +36,7 @@ pub(crate) fn plan(script: &Script, invocation: &Invocation, outside: &dyn Outsi
         Err(text) => return refuse(pen, &text, 1),
     };
     if !args.print {
-        pen.enter(crate::act::Phase::Terminal);
+        pen.enter(Phase::Terminal);
         pen.out(OPENS_TERMINAL);
         return pen.push(Act::Hang);
     }
@@ -62,13 +64,13 @@ pub(crate) fn plan(script: &Script, invocation: &Invocation, outside: &dyn Outsi
         }
     };
     let answer = script.answer(&prompt);
-    let model = common::model(script, args.model.as_deref(), "claude-opus-5-5").to_owned();
+    let model = common::model(script, args.model.as_deref(), USUAL_MODEL).to_owned();
     let folders = args.folders.clone();
     let run = Run { script, invocation, answer: answer.clone(), model, session, file, folders };
     let signed_in = script.signed_in || is_signed_in(invocation);
     let mut form = ClaudeForm::new(run, args);
     if !signed_in {
-        pen.enter(crate::act::Phase::Model);
+        pen.enter(Phase::Model);
         return form.not_signed_in(pen, &prompt);
     }
     turn::play(pen, &mut form, invocation, &answer, &prompt);
@@ -82,17 +84,33 @@ pub(crate) fn interrupted(
     signal: Signal,
     pen: &mut Pen,
 ) -> bool {
-    let prompt = match args::read(script, invocation) {
-        Ok(Command::Ask(args)) => args.prompt.unwrap_or_default(),
-        _ => String::new(),
+    let (Some(phase), Ok(Command::Ask(args))) = (common::phase(done), args::read(script, invocation)) else {
+        pen.die(signal);
+        return true;
     };
-    if signal == Signal::Terminate && script.answer(&prompt).ignores_term {
+    let answer = script.answer(args.prompt.as_deref().unwrap_or_default());
+    if signal == Signal::Terminate && answer.ignores_term {
         return false;
     }
-    match (common::phase(done), signal) {
-        (Some(_), Signal::Terminate) => pen.exit(143),
-        (Some(_), Signal::Interrupt) => pen.exit(130),
-        _ => pen.die(signal),
+    let stored = done
+        .iter()
+        .find_map(|act| if let Act::Store { path, .. } = act { Some(path.as_str()) } else { None });
+    let name = stored.and_then(|path| path.rsplit('/').next()).unwrap_or_default();
+    let session = name.trim_end_matches(".jsonl").to_owned();
+    let model = common::model(script, args.model.as_deref(), USUAL_MODEL).to_owned();
+    let run = Run { script, invocation, answer, model, session, file: String::new(), folders: Vec::new() };
+    let mut form = ClaudeForm::new(run, args);
+    match (signal, phase) {
+        (Signal::Interrupt, phase) => {
+            form.interrupted(pen, phase);
+            pen.exit(0);
+        }
+        (_, phase) => {
+            if let Phase::Tool(number) = phase {
+                form.tool_cancelled(pen, number);
+            }
+            pen.exit(143);
+        }
     }
     true
 }
@@ -110,8 +128,7 @@ fn session(
     outside: &dyn Outside,
     pen: &mut Pen,
 ) -> Result<(String, String), String> {
-    let own =
-        format!("projects/{}", invocation.folder.display().to_string().replace(['/', '.', '\\', ':'], "-"));
+    let own = common::project(invocation);
     let found = |id: &str| {
         let folders = outside.list("projects").into_iter();
         let files = folders.map(|folder| format!("projects/{folder}/{id}.jsonl"));

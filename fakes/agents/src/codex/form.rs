@@ -23,12 +23,14 @@ pub(super) struct CodexForm<'run> {
     flags: Parsed,
     items: u32,
     json: bool,
+    /// Whether the model is one that it has data of.
+    is_known: bool,
 }
 
 impl<'run> CodexForm<'run> {
     /// A turn that has not begun.
-    pub(super) fn new(run: Run<'run>, flags: Parsed) -> Self {
-        Self { json: flags.has("--json"), run, flags, items: 0 }
+    pub(super) fn new(run: Run<'run>, flags: Parsed, is_known: bool) -> Self {
+        Self { json: flags.has("--json"), run, flags, items: 0, is_known }
     }
 
     fn sandbox(&self) -> &str {
@@ -55,6 +57,16 @@ impl Form for CodexForm<'_> {
     fn opens(&mut self, pen: &mut Pen, prompt: &str) {
         self.run.stores(pen, "user", prompt);
         self.event(pen, &json!({"type": "thread.started", "thread_id": self.run.session}));
+        let unknown = (!self.is_known).then(|| {
+            format!(
+                "Model metadata for `{}` not found. Defaulting to fallback metadata; this can degrade performance and cause issues.",
+                self.run.model
+            )
+        });
+        if let Some(text) = &unknown {
+            let item = json!({"id": self.item(), "type": "error", "message": text});
+            self.event(pen, &json!({"type": "item.completed", "item": item}));
+        }
         self.event(pen, &json!({"type": "turn.started"}));
         if !self.json {
             let folder = self.run.invocation.folder.join(self.flags.last("--cd").unwrap_or_default());
@@ -66,6 +78,9 @@ impl Form for CodexForm<'_> {
                 self.sandbox(),
                 self.run.session
             ));
+            if let Some(text) = unknown {
+                pen.err(format!("warning: {text}\n"));
+            }
         }
     }
 
@@ -126,7 +141,15 @@ impl Form for CodexForm<'_> {
         }
     }
 
-    fn fails(&mut self, pen: &mut Pen, failure: &Failure) -> u8 {
+    fn fails(&mut self, pen: &mut Pen, failure: &Failure) -> Option<u8> {
+        if failure.status == 0 {
+            let note = "Reconnecting... waiting for network (Connection failed: error sending request)";
+            self.event(pen, &json!({"type": "error", "message": note}));
+            if !self.json {
+                pen.err(format!("ERROR: {note}\n"));
+            }
+            return None;
+        }
         let url = "https://api.openai.com/v1/responses";
         let reason = match failure.status {
             401 => "Unauthorized",
@@ -137,7 +160,7 @@ impl Form for CodexForm<'_> {
         let (text, retries_ms): (_, &[u64]) = match failure.status {
             404 => (failure.message.clone(), &[]),
             429 => ("exceeded retry limit, last status: 429 Too Many Requests".to_owned(), &[]),
-            0 | 500..=599 => (
+            500..=599 => (
                 "We’re currently experiencing high demand, which may cause temporary errors.".to_owned(),
                 &SERVER_RETRIES_MS,
             ),
@@ -158,7 +181,7 @@ impl Form for CodexForm<'_> {
         if !self.json {
             pen.err(format!("ERROR: {text}\nERROR: {text}\n"));
         }
-        1
+        Some(1)
     }
 
     fn closes(&mut self, _pen: &mut Pen, _answer: &Answer, _code: u8) {}

@@ -132,11 +132,12 @@ fn execute(script: &Script, invocation: &Invocation, outside: &dyn Outside, pen:
     }
     let configured = flags.all("--config").find_map(|value| value.strip_prefix("model="));
     let asked = flags.last("--model").or(configured.map(|model| model.trim_matches('"')));
+    let is_known = asked.is_none_or(|asked| script.models.iter().any(|model| model == asked));
     let model = common::model(script, asked, "gpt-6.1-sol").to_owned();
     let folders = flags.all("--add-dir").map(Into::into).collect();
     let file = format!("sessions/{session}.jsonl");
     let run = Run { script, invocation, answer: answer.clone(), model, session, file, folders };
-    let mut form = CodexForm::new(run, flags);
+    let mut form = CodexForm::new(run, flags, is_known);
     turn::play(pen, &mut form, invocation, &answer, &prompt);
 }
 
@@ -197,8 +198,12 @@ pub(crate) fn interrupted(
         return false;
     }
     match (common::phase(done), signal) {
-        (Some(Phase::Model | Phase::Tool(_)), Signal::Interrupt) => pen.exit(130),
-        (Some(Phase::Model | Phase::Tool(_)), Signal::Terminate) => pen.exit(143),
+        (Some(Phase::Model | Phase::Tool(_)), Signal::Interrupt) => {
+            if !flags.has("--json") {
+                pen.err("turn interrupted\n");
+            }
+            pen.exit(1);
+        }
         _ => pen.die(signal),
     }
     true

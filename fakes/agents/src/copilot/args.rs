@@ -7,6 +7,7 @@ use crate::invocation::{Invocation, Outside, PathKind};
 use crate::script::Script;
 
 use super::texts;
+use super::version::Version;
 
 /// What the command line asks for.
 pub(super) enum Command {
@@ -145,9 +146,11 @@ pub(super) fn read(
     invocation: &Invocation,
     outside: &dyn Outside,
 ) -> Result<Command, String> {
-    let flags = flags::parse_like_clap(FLAGS, &invocation.argv).map_err(|error| message(&error, script))?;
+    let version = Version::of(script);
+    let known: Vec<Flag> = FLAGS.iter().filter(|flag| version.has_flag(flag.name)).copied().collect();
+    let flags = flags::parse_like_clap(&known, &invocation.argv).map_err(|error| message(&error, script))?;
     if flags.has("--help") {
-        return Ok(Command::Prints(flags::help(texts::USAGE, FLAGS)));
+        return Ok(Command::Prints(flags::help(texts::USAGE, &known)));
     }
     if flags.has("--version") {
         return Ok(Command::Prints(texts::version(script)));
@@ -231,7 +234,11 @@ fn message(error: &FlagError, script: &Script) -> String {
         _ => String::new(),
     };
     match error {
-        FlagError::Unknown(_) => texts::INVALID_FORMAT.to_owned(),
+        FlagError::Unknown(argument) => {
+            let name = argument.split('=').next().unwrap_or(argument);
+            let is_new = FLAGS.iter().any(|flag| flag.name == name);
+            if is_new { texts::unknown_option(argument) } else { texts::INVALID_FORMAT.to_owned() }
+        }
         FlagError::NoValue(flag) => format!(
             "error: a value is required for '{} {}' but none was supplied{}\n\nFor more information, try '--help'.",
             flag.name,

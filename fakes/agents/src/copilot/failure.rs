@@ -3,6 +3,8 @@
 use crate::invocation::Invocation;
 use crate::script::Failure;
 
+use super::version::Version;
+
 /// A refusal as the program shows it.
 pub(crate) struct Shown {
     /// The words, in text form and in the event.
@@ -21,12 +23,13 @@ const TRANSIENT: &str = "Request failed due to a transient API error. Retrying..
 const INTERRUPTED: &str = "Response was interrupted due to a server error. Retrying...";
 
 /// The words for a refusal.
-pub(crate) fn shown(failure: &Failure, model: &str, invocation: &Invocation) -> Shown {
+pub(crate) fn shown(failure: &Failure, model: &str, invocation: &Invocation, version: Version) -> Shown {
     let own = invocation.variable("COPILOT_PROVIDER_BASE_URL");
     let provider = own.unwrap_or("https://api.githubcopilot.com");
     let words = format!("{} {}", failure.status, failure.message);
     let (kind, pauses_ms, retry_note): (_, &[u64], _) = match failure.status {
         0 => ("query", &[2_000, 2_000, 4_000, 8_000, 8_000], Some(INTERRUPTED)),
+        401 if !version.has_event("assistant.turn_retry") => ("authentication", &[], None),
         401 => ("authentication", &[1_000, 1_000], Some(TRANSIENT)),
         403 => ("authentication", &[], None),
         429 => ("rate_limit", &[11_650, 11_650, 11_650, 11_650, 11_650], None),

@@ -15,6 +15,7 @@ use super::args::Args;
 use super::permissions::Permissions;
 use super::session::Session;
 use super::store::{Events, workspace_file};
+use super::version::Version;
 use super::{failure, texts};
 
 /// The widest line of a tool's box.
@@ -48,7 +49,7 @@ impl<'run> CopilotForm<'run> {
             script,
             invocation,
             permissions: Permissions::of(&args, invocation),
-            events: Events::new(&session.id, args.json),
+            events: Events::new(&session.id, args.json, Version::of(script)),
             args,
             session,
             answer,
@@ -224,6 +225,10 @@ impl Form for CopilotForm<'_> {
             self.events.hidden(pen, "session.start", data);
         }
         self.events.passing(pen, "session.skills_loaded", json!({"skills": []}));
+        if let Some(hidden) = self.permissions.hidden() {
+            let data = json!({"infoType": "configuration", "message": format!("Disabled tools: {hidden}")});
+            self.events.passing(pen, "session.info", data);
+        }
         self.events.passing(pen, "session.mcp_servers_loaded", json!({"servers": []}));
         let model = self.model().to_owned();
         self.events.passing(pen, "session.tools_updated", json!({"model": model}));
@@ -233,9 +238,14 @@ impl Form for CopilotForm<'_> {
             "supportedNativeDocumentMimeTypes": [], "delivery": "idle",
             "interactionId": self.interaction, "turnId": self.turn_id()});
         self.events.lasting(pen, "user.message", data);
-        let excluded = self.permissions.excluded();
-        if !excluded.is_empty() && !self.args.silent && !self.args.json {
-            pen.out(format!("● Disabled tools: {}\n\n", excluded.join(", ")));
+        if let Some(hidden) = self.permissions.hidden()
+            && !self.args.silent
+            && !self.args.json
+        {
+            pen.out(format!("● Disabled tools: {hidden}\n\n"));
+        }
+        if self.permissions.plans_only() {
+            self.events.lasting(pen, "session.mode_notice_delivered", json!({"mode": "plan"}));
         }
         self.turn_starts(pen);
     }
@@ -268,6 +278,7 @@ impl Form for CopilotForm<'_> {
                 Some(format!("Permission to run this tool was denied due to the following rules: `{rule}`")),
                 "denied",
             ),
+            Verdict::Blocked => (Some(texts::blocked(&tool.name)), "denied"),
             Verdict::Missing => (Some(format!("Tool '{}' does not exist.", tool.name)), "failure"),
         };
         let mut data = json!({"toolCallId": call, "model": self.model(),
@@ -283,6 +294,11 @@ impl Form for CopilotForm<'_> {
                 let partial = json!({"toolCallId": call, "partialOutput": printed});
                 self.events.passing(pen, "tool.execution_partial_result", partial);
                 data["shellExecution"] = json!({"exitCode": 0});
+            }
+            if ToolKind::of(&tool.name) == ToolKind::Write {
+                let path = self.answer.writes.as_ref().map(|writes| self.invocation.path(&writes.path));
+                let note = json!({"infoType": "file_created", "message": path});
+                self.events.passing(pen, "session.info", note);
             }
             data["success"] = true.into();
             data["result"] = json!({"content": printed, "detailedContent": printed});
@@ -321,8 +337,8 @@ impl Form for CopilotForm<'_> {
         self.events.lasting(pen, "assistant.turn_end", json!({"turnId": self.turn_id()}));
     }
 
-    fn fails(&mut self, pen: &mut Pen, failure: &Failure) -> u8 {
-        let shown = failure::shown(failure, self.model(), self.invocation);
+    fn fails(&mut self, pen: &mut Pen, failure: &Failure) -> Option<u8> {
+        let shown = failure::shown(failure, self.model(), self.invocation, Version::of(self.script));
         self.call_fails(pen, failure, &shown);
         for retry_ms in &shown.retries_ms {
             pen.wait(*retry_ms);
@@ -351,7 +367,7 @@ impl Form for CopilotForm<'_> {
         } else {
             pen.err(format!("\n{}\n", shown.text));
         }
-        1
+        Some(1)
     }
 
     fn closes(&mut self, pen: &mut Pen, _answer: &Answer, code: u8) {

@@ -9,6 +9,7 @@ pub(crate) mod refusal;
 mod session;
 mod store;
 mod texts;
+mod version;
 
 use crate::act::{Act, Phase, Signal};
 use crate::invocation::{Invocation, Outside};
@@ -19,6 +20,8 @@ use crate::turn;
 pub(crate) use failure::shown as shown_failure;
 pub(crate) use permissions::Permissions;
 pub(crate) use store::{Events, events_file, workspace_file};
+pub(crate) use texts::blocked;
+pub(crate) use version::Version;
 
 use args::{Args, Command};
 use form::CopilotForm;
@@ -53,7 +56,7 @@ pub(crate) fn plan(script: &Script, invocation: &Invocation, outside: &dyn Outsi
     let Some(prompt) = prompt(&args, invocation) else {
         return pen.push(Act::ReadInput { at_most_ms: None });
     };
-    let session = match Session::open(&args, outside, pen) {
+    let session = match Session::open(script, &args, outside, pen) {
         Ok(session) => session,
         Err(text) => return refuse(pen, &text),
     };

@@ -7,9 +7,13 @@ use crate::turn::Verdict;
 
 use super::args::{self, Args, Command};
 
+/// The tools that the fake's model has.
+const TOOLS: [&str; 6] = ["bash", "create", "edit", "glob", "grep", "view"];
+
 /// What the command line and the environment allow.
 pub(crate) struct Permissions {
     all_tools: bool,
+    plans_only: bool,
     all_paths: bool,
     allowed: Vec<String>,
     denied: Vec<String>,
@@ -27,6 +31,7 @@ impl Permissions {
         let available = flags.listed("--available-tools");
         Self {
             all_tools: all || flags.has("--allow-all-tools"),
+            plans_only: flags.last("--mode") == Some("plan") || flags.has("--plan"),
             all_paths: all || flags.has("--allow-all-paths"),
             allowed: flags.listed("--allow-tool"),
             denied: flags.listed("--deny-tool"),
@@ -43,9 +48,20 @@ impl Permissions {
         }
     }
 
-    /// The tools that the model does not get.
-    pub(super) fn excluded(&self) -> &[String] {
-        &self.excluded
+    /// The tools that the model does not get, if there are any.
+    pub(super) fn hidden(&self) -> Option<String> {
+        let hidden: Vec<&str> = match &self.available {
+            Some(available) => {
+                TOOLS.into_iter().filter(|tool| !available.iter().any(|one| one == tool)).collect()
+            }
+            None => self.excluded.iter().map(String::as_str).collect(),
+        };
+        (!hidden.is_empty()).then(|| hidden.join(", "))
+    }
+
+    /// Whether it may only make a plan.
+    pub(super) fn plans_only(&self) -> bool {
+        self.plans_only
     }
 
     /// What becomes of a tool. A denial wins over any permission.
@@ -54,6 +70,9 @@ impl Permissions {
             || self.available.as_ref().is_some_and(|list| !list.iter().any(|one| one == tool));
         if hidden {
             return Verdict::Missing;
+        }
+        if self.plans_only && matches!(ToolKind::of(tool), ToolKind::Shell | ToolKind::Write) {
+            return Verdict::Blocked;
         }
         if let Some(rule) = self.denied.iter().find(|rule| fits(rule, tool)) {
             return Verdict::Forbidden(rule.clone());

@@ -4,8 +4,10 @@ use crate::act::Act;
 use crate::common;
 use crate::invocation::Outside;
 use crate::pen::Pen;
+use crate::script::Script;
 
 use super::args::{Args, SessionArg};
+use super::version::Version;
 use super::{store, texts};
 
 /// Fewest letters of an id that stand for it.
@@ -21,7 +23,12 @@ pub(super) struct Session {
 
 impl Session {
     /// The session that a command line asks for; the error is the text on stderr.
-    pub(super) fn open(args: &Args, outside: &dyn Outside, pen: &mut Pen) -> Result<Self, String> {
+    pub(super) fn open(
+        script: &Script,
+        args: &Args,
+        outside: &dyn Outside,
+        pen: &mut Pen,
+    ) -> Result<Self, String> {
         let known = || -> Vec<String> {
             let mut ids = outside.list("session-state");
             ids.retain(|id| outside.stored(&store::events_file(id)).is_some());
@@ -39,7 +46,12 @@ impl Session {
                         || value.len() >= PREFIX_CHARS_MIN && id.starts_with(value.as_str())
                         || name(outside, id).is_some_and(|name| name.eq_ignore_ascii_case(value))
                 });
-                found.map(resumed).ok_or_else(|| texts::no_session(value))
+                match found {
+                    Some(id) => Ok(resumed(id)),
+                    None if Version::of(script).refuses_unknown_sessions() => Err(texts::no_session(value)),
+                    None if common::is_uuid(value) => Ok(Self::fresh(pen.uuid())),
+                    None => Err(format!("Error: No session or task matched '{value}'")),
+                }
             }
             SessionArg::Pick => Err(texts::PICKER.to_owned()),
             SessionArg::Latest => Ok(known().pop().map_or_else(|| Self::fresh(pen.uuid()), resumed)),

@@ -5,24 +5,27 @@ use serde_json::{Value, json};
 
 use crate::pen::Pen;
 
+use super::version::Version;
+
 /// Writes events to a session's file and, where the output is JSON lines, to stdout.
 pub(crate) struct Events {
     /// The session's file below the store.
     file: String,
     /// Whether stdout has the events too.
     shown: bool,
+    version: Version,
     parent: Value,
 }
 
 impl Events {
     /// For a session of this id.
-    pub(crate) fn new(session: &str, shown: bool) -> Self {
-        Self { file: events_file(session), shown, parent: Value::Null }
+    pub(crate) fn new(session: &str, shown: bool, version: Version) -> Self {
+        Self { file: events_file(session), shown, version, parent: Value::Null }
     }
 
     /// An event that only the output has.
     pub(super) fn passing(&mut self, pen: &mut Pen, kind: &str, data: Value) {
-        if self.shown {
+        if self.shown && self.version.has_event(kind) {
             let mut event = json!({"type": kind, "data": null, "ephemeral": true, "id": pen.uuid(),
                 "timestamp": pen.now(), "parentId": self.parent});
             event["data"] = data;

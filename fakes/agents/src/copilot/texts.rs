@@ -6,6 +6,7 @@ use crate::flags;
 use crate::script::Script;
 
 use super::args::FLAGS;
+use super::version::Version;
 
 pub(super) const INVALID_FORMAT: &str = "error: Invalid command format.\n\nIt looks like your prompt was not quoted, so the extra words were treated as separate arguments.\nWrap the prompt in quotes, for example: copilot -p \"your prompt here\"\n\nTry 'copilot --help' for more information.";
 pub(super) const TWO_PROMPTS: &str =
@@ -33,6 +34,18 @@ pub(super) fn too_long(tokens: usize) -> String {
 pub(super) const USAGE: &str =
     "copilot [OPTIONS] [COMMAND]\n\nGitHub Copilot CLI - An AI-powered coding assistant.";
 
+/// A flag that an older version does not have.
+pub(super) fn unknown_option(argument: &str) -> String {
+    format!("error: unknown option '{argument}'\n\nTry 'copilot --help' for more information.")
+}
+
+/// A tool that plan mode does not let run.
+pub(crate) fn blocked(tool: &str) -> String {
+    format!(
+        "`{tool}` was blocked. Plan mode does not permit changes outside the session folder. Do not implement yet — finish the plan and call `exit_plan_mode` to request approval before making any changes."
+    )
+}
+
 /// A classic token in a variable.
 pub(super) fn classic_token(variable: &str) -> String {
     format!(
@@ -56,6 +69,9 @@ pub(super) fn no_session(value: &str) -> String {
 
 /// What `--version` prints.
 pub(super) fn version(script: &Script) -> String {
+    if !Version::of(script).has_version_sentence() {
+        return format!("{}\nCommit: 0b21260\n", script.version());
+    }
     format!("GitHub Copilot CLI {}.\nRun 'copilot update' to check for updates.\n", script.version())
 }
 

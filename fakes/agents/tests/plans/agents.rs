@@ -7,6 +7,11 @@ use rstest::rstest;
 
 const ID: &str = "0cb916db-26aa-40f2-86b5-1ba81b225fd2";
 
+/// A start in a folder that is trusted.
+fn start<'machine>(script: &str, argv: &[&str], machine: &'machine Machine) -> Start<'machine> {
+    Start::new(script, argv, machine).with("GEMINI_CLI_TRUST_WORKSPACE", "true")
+}
+
 /// An agent with this answer.
 fn script(agent: &str, answer: &str) -> String {
     format!("agent: {agent}\nanswers: [{{ {answer} }}]")
@@ -23,11 +28,10 @@ fn script(agent: &str, answer: &str) -> String {
 #[case("opencode", &["run", "--", "--help me"])]
 #[case("opencode", &["run"])]
 #[case("qwen-code", &["--prompt=--help me"])]
-#[case("qwen-code", &["--", "--help me"])]
 #[case("qwen-code", &[])]
 fn the_answer_is_on_stdout(#[case] agent: &str, #[case] argv: &[&str]) {
     let machine = Machine::default();
-    let ran = Start::new(&script(agent, "says: { echo: true }"), argv, &machine).reading("from stdin").run();
+    let ran = start(&script(agent, "says: { echo: true }"), argv, &machine).reading("from stdin").run();
     assert_eq!(ran.end, End::Exit(0), "{}", ran.stderr);
     let from_stdin = argv.len() < 2 || argv[1] == "-";
     if argv != ["-p"] && !from_stdin {
@@ -64,7 +68,7 @@ fn a_wrong_start_is_refused(
     #[case] says: &str,
 ) {
     let machine = Machine::default();
-    let ran = Start::new(&script(agent, ""), argv, &machine).run();
+    let ran = start(&script(agent, ""), argv, &machine).run();
     assert_eq!((ran.code(), ran.stdout.as_str()), (code, ""), "{}", ran.stderr);
     assert!(ran.stderr.contains(says), "{}", ran.stderr);
 }
@@ -81,7 +85,7 @@ fn a_wrong_start_is_refused(
 #[case("qwen-code", &["-o", "stream-json", "--prompt=x"], &["system", "stream_event", "assistant", "result"])]
 fn json_lines_come_in_order(#[case] agent: &str, #[case] argv: &[&str], #[case] kinds: &[&str]) {
     let machine = Machine::default();
-    let ran = Start::new(&script(agent, "says: The answer."), argv, &machine).run();
+    let ran = start(&script(agent, "says: The answer."), argv, &machine).run();
     assert_eq!((ran.code(), ran.kinds()), (0, kinds.iter().map(|&kind| kind.to_owned()).collect()));
 }
 
@@ -110,23 +114,32 @@ fn flags_decide_what_tools_may(
 ) {
     let machine = Machine::default();
     let tools = format!("tools: [{{ name: {shell}, takes_ms: 7 }}], writes: {{ path: new.txt, text: x }}");
-    let ran = Start::new(&script(agent, &tools), argv, &machine).run();
+    let ran = start(&script(agent, &tools), argv, &machine).run();
     assert_eq!((ran.took_ms == 7, !ran.wrote.is_empty()), (shell_runs, writes));
     let tools = format!("tools: [{{ name: {write}, takes_ms: 7 }}]");
-    let ran = Start::new(&script(agent, &tools), argv, &machine).run();
+    let ran = start(&script(agent, &tools), argv, &machine).run();
     assert_eq!((ran.code(), ran.took_ms == 7), (0, writes));
     let outside = "writes: { path: ../outside.txt, text: x }";
-    let ran = Start::new(&script(agent, outside), argv, &machine).run();
+    let ran = start(&script(agent, outside), argv, &machine).run();
     let anywhere = argv.iter().any(|one| one.starts_with("--dangerously") || one.starts_with("Bash"));
     assert_eq!(!ran.wrote.is_empty(), anywhere);
+}
+
+#[test]
+fn gemini_works_in_trusted_folders_only() {
+    let machine = Machine::default();
+    let ran = Start::new(&script("gemini-cli", ""), &["--prompt=x"], &machine).run();
+    assert_eq!((ran.code(), ran.stdout.as_str()), (55, ""));
+    let ran = Start::new(&script("gemini-cli", ""), &["--skip-trust", "--prompt=x"], &machine).run();
+    assert_eq!(ran.code(), 0);
 }
 
 #[test]
 fn opencode_is_told_by_its_configuration() {
     let machine = Machine::default();
     let argv = &["run", "--format", "json", "--", "x"];
-    let start = Start::new(&script("opencode", "tools: [{ name: bash, takes_ms: 7 }]"), argv, &machine);
-    let ran = start.with("OPENCODE_CONFIG_CONTENT", r#"{"permission":{"*":"deny","read":"allow"}}"#).run();
+    let one = start(&script("opencode", "tools: [{ name: bash, takes_ms: 7 }]"), argv, &machine);
+    let ran = one.with("OPENCODE_CONFIG_CONTENT", r#"{"permission":{"*":"deny","read":"allow"}}"#).run();
     assert_eq!(ran.took_ms, 0);
     assert!(ran.stdout.contains("unavailable tool"), "{}", ran.stdout);
 }
@@ -136,7 +149,7 @@ fn opencode_is_told_by_its_configuration() {
 #[case("claude-code", 403, &["-p", "--", "x"], 1, "Failed to authenticate. API Error: 403 no quota\n", "")]
 #[case("codex", 402, &["exec", "--", "x"], 1, "", "ERROR: unexpected status 402 Payment Required: no quota")]
 #[case("codex", 429, &["exec", "--", "x"], 1, "", "ERROR: exceeded retry limit, last status: 429")]
-#[case("gemini-cli", 402, &["--prompt=x"], 1, "", "[API Error: no quota]")]
+#[case("gemini-cli", 402, &["--prompt=x"], 1, "", "[API Error: {\"error\":{\"code\":402")]
 #[case("opencode", 402, &["run", "--", "x"], 1, "", "Error: no quota")]
 #[case("qwen-code", 402, &["--prompt=x"], 1, "", "[API Error: 402 no quota]")]
 fn a_refusal_of_the_provider_in_words(
@@ -149,7 +162,7 @@ fn a_refusal_of_the_provider_in_words(
 ) {
     let machine = Machine::default();
     let answer = format!("error: {{ status: {status}, message: no quota, retry_ms: 1 }}");
-    let ran = Start::new(&script(agent, &answer), argv, &machine).run();
+    let ran = start(&script(agent, &answer), argv, &machine).run();
     assert_eq!((ran.code(), ran.stdout.as_str()), (code, stdout));
     assert!(ran.stderr.contains(stderr), "{}", ran.stderr);
 }
@@ -159,7 +172,7 @@ fn an_error_of_claude_is_a_result_that_says_success() {
     let machine = Machine::default();
     let argv = &["-p", "--output-format", "stream-json", "--verbose", "--", "x"];
     let answer = "error: { status: 500, message: broke, retry_ms: 1 }";
-    let ran = Start::new(&script("claude-code", answer), argv, &machine).run();
+    let ran = start(&script("claude-code", answer), argv, &machine).run();
     let lines = ran.lines();
     assert_eq!((ran.code(), lines.len(), ran.took_ms), (1, 13, 10));
     let last = &lines[12];
@@ -172,7 +185,7 @@ fn an_error_of_claude_is_a_result_that_says_success() {
 fn an_error_of_codex_is_a_failed_turn() {
     let machine = Machine::default();
     let answer = "error: { status: 402, message: no quota, retry_ms: 1 }";
-    let ran = Start::new(&script("codex", answer), &["exec", "--json", "--", "x"], &machine).run();
+    let ran = start(&script("codex", answer), &["exec", "--json", "--", "x"], &machine).run();
     assert_eq!(ran.kinds().last().unwrap(), "turn.failed");
     assert_eq!((ran.code(), ran.kinds().len()), (1, 9));
 }
@@ -189,7 +202,7 @@ fn without_a_login_nothing_is_asked(
     #[case] stdout: &str,
 ) {
     let machine = Machine::default();
-    let ran = Start::new(&format!("agent: {agent}\nsigned_in: false"), argv, &machine).run();
+    let ran = start(&format!("agent: {agent}\nsigned_in: false"), argv, &machine).run();
     assert_eq!((ran.code(), ran.stdout.as_str()), (code, stdout));
 }
 
@@ -203,9 +216,9 @@ fn whether_somebody_is_signed_in_is_told(
     #[case] signed_out: u8,
 ) {
     let machine = Machine::default();
-    assert_eq!(Start::new(&script(agent, ""), argv, &machine).run().code(), signed_in);
+    assert_eq!(start(&script(agent, ""), argv, &machine).run().code(), signed_in);
     let out = format!("agent: {agent}\nsigned_in: false");
-    assert_eq!(Start::new(&out, argv, &machine).run().code(), signed_out);
+    assert_eq!(start(&out, argv, &machine).run().code(), signed_out);
 }
 
 #[rstest]
@@ -216,9 +229,9 @@ fn whether_somebody_is_signed_in_is_told(
 #[case("qwen-code", "0.24.4\n")]
 fn a_version_is_printed(#[case] agent: &str, #[case] stdout: &str) {
     let machine = Machine::default();
-    assert_eq!(Start::new(&script(agent, ""), &["--version"], &machine).run().stdout, stdout);
+    assert_eq!(start(&script(agent, ""), &["--version"], &machine).run().stdout, stdout);
     let other = format!("agent: {agent}\nversion: 9.9.9");
-    assert!(Start::new(&other, &["--version"], &machine).run().stdout.contains("9.9.9"));
+    assert!(start(&other, &["--version"], &machine).run().stdout.contains("9.9.9"));
 }
 
 #[rstest]
@@ -236,10 +249,10 @@ fn a_session_goes_on(
 ) {
     let machine = Machine::default();
     for argv in [first, second] {
-        let ran = Start::new(&script(agent, ""), argv, &machine).run();
+        let ran = start(&script(agent, ""), argv, &machine).run();
         assert_eq!((ran.code(), ran.lines()[0][member].as_str()), (0, Some(ID)), "{}", ran.stderr);
     }
-    let ran = Start::new(&script(agent, ""), first, &machine).run();
+    let ran = start(&script(agent, ""), first, &machine).run();
     assert_ne!(ran.code(), 0, "the id is in use");
 }
 
@@ -255,10 +268,9 @@ fn a_session_of_its_own_id_goes_on(
     #[case] second: &[&str],
 ) {
     let machine = Machine::default();
-    let id =
-        Start::new(&script(agent, ""), first, &machine).run().lines()[0][member].as_str().unwrap().to_owned();
+    let id = start(&script(agent, ""), first, &machine).run().lines()[0][member].as_str().unwrap().to_owned();
     let second: Vec<&str> = second.iter().map(|&one| if one == "@" { id.as_str() } else { one }).collect();
-    let ran = Start::new(&script(agent, ""), &second, &machine).run();
+    let ran = start(&script(agent, ""), &second, &machine).run();
     assert_eq!((ran.code(), ran.lines()[0][member].as_str()), (0, Some(id.as_str())));
 }
 
@@ -271,9 +283,9 @@ fn a_session_of_its_own_id_goes_on(
 fn a_signal_ends_it_unless_it_is_stubborn(#[case] agent: &str, #[case] argv: &[&str]) {
     let machine = Machine::default();
     let ran =
-        Start::new(&script(agent, "says: so, hangs: true"), argv, &machine).interrupted_by(Signal::Terminate);
+        start(&script(agent, "says: so, hangs: true"), argv, &machine).interrupted_by(Signal::Terminate);
     assert_ne!(ran.end, End::Hangs);
     let stubborn = script(agent, "hangs: true, ignores_term: true");
-    let ran = Start::new(&stubborn, argv, &machine).interrupted_by(Signal::Terminate);
+    let ran = start(&stubborn, argv, &machine).interrupted_by(Signal::Terminate);
     assert_eq!(ran.end, End::Hangs);
 }

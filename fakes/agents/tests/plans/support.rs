@@ -95,7 +95,7 @@ pub(crate) struct Start<'machine> {
     /// How it is started.
     pub(crate) invocation: Invocation,
     /// What comes on stdin.
-    pub(crate) stdin: &'static str,
+    pub(crate) stdin: String,
     /// The machine.
     pub(crate) machine: &'machine Machine,
 }
@@ -110,7 +110,7 @@ impl<'machine> Start<'machine> {
             started_unix_ms: 1_795_639_455_000,
             ..Invocation::default()
         };
-        Self { script, invocation, stdin: "", machine }
+        Self { script, invocation, stdin: String::new(), machine }
     }
 
     /// With a variable.
@@ -122,8 +122,8 @@ impl<'machine> Start<'machine> {
 
     /// With something on stdin.
     #[must_use]
-    pub(crate) fn reading(mut self, stdin: &'static str) -> Self {
-        self.stdin = stdin;
+    pub(crate) fn reading(mut self, stdin: &str) -> Self {
+        stdin.clone_into(&mut self.stdin);
         self
     }
 

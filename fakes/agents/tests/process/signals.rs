@@ -98,3 +98,13 @@ fn the_terminal_interface_waits_for_keys() {
     let output = child.wait_with_output().unwrap();
     assert!(output.stdout.starts_with(b"\x1b[?1049h"), "{:?}", output.status);
 }
+
+#[test]
+fn a_program_without_a_handler_dies_of_the_signal() {
+    let stage = Stage::new("codex", "agent: codex\nanswers: [{ says: So far., hangs: true }]");
+    let mut child = stage.start(&["exec", "--skip-git-repo-check", "--json", "hi"]);
+    until("the session", || stage.path("codex.sessions/sessions").exists());
+    send(&child, Signal::SIGTERM);
+    assert_eq!(child.wait().unwrap().signal(), Some(15));
+    assert_eq!(stage.events("die")[0]["signal"], "SIGTERM");
+}

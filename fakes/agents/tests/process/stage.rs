@@ -23,7 +23,8 @@ impl Stage {
     pub(crate) fn new(name: &'static str, script: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join(name);
-        std::fs::copy(env!("CARGO_BIN_EXE_fake-agent"), program).unwrap();
+        // A copy could be busy: another test's new process may still hold it open for writing.
+        std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_fake-agent"), program).unwrap();
         std::fs::write(folder.path().join(format!("{name}.yaml")), script).unwrap();
         Self { folder, name }
     }

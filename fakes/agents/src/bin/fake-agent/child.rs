@@ -4,12 +4,16 @@
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
+use fake_agents::Signal;
+
 use crate::place::Place;
 
 /// How long a process hangs at most.
 const HANGS_AT_MOST_MS: u64 = 600_000;
 const LEAVES_GROUP: &str = "leaves-group";
 const IGNORES_TERM: &str = "ignores-term";
+const DIES_OF_INT: &str = "dies-of-int";
+const DIES_OF_TERM: &str = "dies-of-term";
 
 /// Starts a process that hangs and holds stdout and stderr open.
 pub(crate) fn start(place: &Place, leaves_group: bool, ignores_term: bool) -> Result<Child, String> {
@@ -24,9 +28,34 @@ pub(crate) fn start(place: &Place, leaves_group: bool, ignores_term: bool) -> Re
     command.spawn().map_err(|error| format!("{}: {error}", place.program().display()))
 }
 
+/// Becomes a process without handlers that dies of SIGINT or SIGTERM; where that can't be, gives the exit code that a
+/// shell would show.
+pub(crate) fn dies(place: &Place, signal: Signal) -> u8 {
+    #[cfg(unix)]
+    {
+        use std::os::unix::process::CommandExt as _;
+
+        let name = if signal == Signal::Interrupt { DIES_OF_INT } else { DIES_OF_TERM };
+        // It comes back only if it failed.
+        let _ = Command::new(place.program()).args([crate::CHILD, name]).exec();
+    }
+    #[cfg(not(unix))]
+    let _ = place;
+    if signal == Signal::Interrupt { 130 } else { 143 }
+}
+
 /// What such a process does.
 pub(crate) fn hang(words: &[String]) -> ExitCode {
     let told = |word: &str| words.iter().any(|one| one == word);
+    #[cfg(unix)]
+    for (name, signal) in
+        [(DIES_OF_INT, nix::sys::signal::Signal::SIGINT), (DIES_OF_TERM, nix::sys::signal::Signal::SIGTERM)]
+    {
+        if told(name) {
+            let _ = nix::sys::signal::raise(signal);
+            return ExitCode::from(crate::BROKEN);
+        }
+    }
     #[cfg(unix)]
     if told(LEAVES_GROUP) {
         // It fails only if the process leads its group already.

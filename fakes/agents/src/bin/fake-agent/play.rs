@@ -118,7 +118,10 @@ impl Player<'_> {
             Act::Exit(code) => return Ok(Some(self.end(*code))),
             Act::Die(signal) => {
                 self.journal.dies(signals::name(*signal));
-                return Ok(Some(signals::die(*signal)));
+                return Ok(Some(match signal {
+                    Signal::Interrupt | Signal::Terminate => child::dies(self.place, *signal),
+                    Signal::Kill | Signal::Segfault => signals::die(*signal),
+                }));
             }
             Act::Child { leaves_group, ignores_term } => {
                 let child = child::start(self.place, *leaves_group, *ignores_term)?;
