@@ -255,7 +255,8 @@ pub const AGENTS: &[Agent] = &[
         permissions: [
             Some(&["--tools", "Read,Grep,Glob"]),
             Some(&["--permission-mode", "acceptEdits", "--disallowedTools", "Bash"]),
-            Some(&["--dangerously-skip-permissions"]),
+            // The flag that skips all permissions is refused for root.
+            Some(&["--allowedTools", "Bash,Edit,Write,NotebookEdit,WebFetch,WebSearch"]),
         ],
         report: (&["--output-format", "stream-json", "--verbose"], Dialect::Claude, [2, 0, 73]),
         signed_in_by: SignedInBy {

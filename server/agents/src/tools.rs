@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use entraclaw_mcp::message::Object;
-use rmcp::model::{Tool, ToolAnnotations};
+use rmcp::model::{MetaObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
 use crate::question::Permissions;
@@ -133,7 +133,14 @@ fn tool(name: &'static str, description: &str, properties: Value, required: &[&s
         .read_only(nature.reads_only)
         .destructive(!nature.reads_only)
         .open_world(nature.is_open);
-    Tool::new(name, description.to_owned(), Arc::new(schema)).annotate(annotations)
+    let tool = Tool::new(name, description.to_owned(), Arc::new(schema)).with_annotations(annotations);
+    if name != "ask" {
+        return tool;
+    }
+    // Claude Code hides tools without this mark until the model searches for them.
+    let mut meta = MetaObject::new();
+    meta.insert("anthropic/alwaysLoad".to_owned(), true.into());
+    tool.with_meta(meta)
 }
 
 #[cfg(test)]
