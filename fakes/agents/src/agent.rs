@@ -46,6 +46,11 @@ impl Agent {
         }
     }
 
+    /// Whether its launcher keeps a signal to itself and goes on.
+    pub fn launcher_keeps_signals(self) -> bool {
+        self == Self::GeminiCli
+    }
+
     /// The environment variable that moves its store.
     pub fn store_variable(self) -> &'static str {
         match self {

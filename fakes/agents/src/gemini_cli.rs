@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::act::{Act, Signal};
 use crate::common::{self, Prompt, Run, command, line, refuse};
 use crate::flags::{self, Flag, FlagError, Parsed};
-use crate::invocation::{Invocation, Outside};
+use crate::invocation::{Invocation, Outside, PathKind};
 use crate::pen::Pen;
 use crate::script::{Answer, Failure, Script, Tool};
 use crate::tool_kind::ToolKind;
@@ -15,6 +15,8 @@ use crate::turn::{self, Form, Verdict};
 
 /// How long it waits for stdin where the command line has a prompt.
 const STDIN_PATIENCE_MS: u64 = 500;
+/// Most bytes that it takes from stdin.
+const STDIN_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// The pauses before the retries of a provider that fails, in milliseconds. Only their begin was seen.
 const RETRIES_MS: [u64; 9] = [5_000, 10_000, 20_000, 30_000, 30_000, 30_000, 30_000, 30_000, 30_000];
 const FORMATS: &[&str] = &["text", "json", "stream-json"];
@@ -87,6 +89,20 @@ pub(crate) fn plan(script: &Script, invocation: &Invocation, outside: &dyn Outsi
     }
     let argument = flags.last("--prompt").or(flags.words.first().map(String::as_str));
     let argument = argument.filter(|argument| !argument.is_empty());
+    if invocation.stdin.as_ref().is_some_and(|bytes| bytes.len() > STDIN_BYTES_MAX) {
+        // Nothing is asked and nothing is said.
+        return pen.exit(0);
+    }
+    if let Some(missing) = flags
+        .listed("--include-directories")
+        .iter()
+        .find(|folder| outside.kind(&invocation.path(Path::new(folder))) != PathKind::Folder)
+    {
+        let text = format!(
+            "[WARN] Skipping unreadable directory: {missing} (Directory does not exist: {missing})\nAn unexpected critical error occurred:Error: Directory does not exist: {missing}"
+        );
+        return refuse(pen, &text, 1);
+    }
     let join = |argument: &str, read: &str| format!("{read}\n\n{argument}");
     let prompt = match common::prompt(argument, invocation, Some(STDIN_PATIENCE_MS), join) {
         Prompt::Known(prompt) => prompt,
@@ -157,8 +173,7 @@ pub(crate) fn interrupted(
         return false;
     }
     match (common::phase(done), signal) {
-        (Some(_), Signal::Interrupt) => pen.exit(130),
-        (Some(_), Signal::Terminate) => pen.exit(143),
+        (Some(_), Signal::Interrupt | Signal::Terminate) => pen.exit(0),
         _ => pen.die(signal),
     }
     true

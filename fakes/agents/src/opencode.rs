@@ -96,13 +96,9 @@ fn run(script: &Script, invocation: &Invocation, outside: &dyn Outside, pen: &mu
     {
         return refuse(pen, &format!("Failed to change directory to {folder}"), 1);
     }
-    // The words are one message; those with spaces in them are quoted.
+    // The words are one message; one with a space in it reaches the model in quotes.
     let words = flags.words.iter().map(|word| {
-        if word.contains(' ') && flags.words.len() > 1 {
-            format!("\"{}\"", word.replace('"', "\\\""))
-        } else {
-            word.clone()
-        }
+        if word.contains(' ') { format!("\"{}\"", word.replace('"', "\\\"")) } else { word.clone() }
     });
     let words: Vec<String> = words.collect();
     let argument = (!words.is_empty()).then(|| words.join(" "));
@@ -117,10 +113,24 @@ fn run(script: &Script, invocation: &Invocation, outside: &dyn Outside, pen: &mu
     let known = common::sessions(outside, "sessions");
     let session = match flags.last("--session") {
         Some(id) if known.iter().any(|known| known == id) => id.to_owned(),
-        Some(_) => return refuse(pen, "Session not found", 1),
+        Some(_) => return refuse(pen, &error("Session not found"), 1),
         None if flags.has("--continue") && !known.is_empty() => known.last().cloned().unwrap_or_default(),
         None => format!("ses_{}", &pen.uuid().replace('-', "")[..26]),
     };
+    if let Some(asked) = flags.last("--model")
+        && !script.models.is_empty()
+        && !script.models.iter().any(|model| model == asked)
+    {
+        let data = json!({"message": "Unexpected server error. Check server logs for details."});
+        let unknown = json!({"name": "UnknownError", "data": data});
+        if flags.last("--format") == Some("json") {
+            let event =
+                json!({"type": "error", "timestamp": pen.unix_ms(), "sessionID": session, "error": unknown});
+            line(pen, &event);
+            return pen.exit(1);
+        }
+        return refuse(pen, &error(&format!("{unknown:#}")), 1);
+    }
     let answer = script.answer(&prompt);
     let model = common::model(script, flags.last("--model"), "opencode/big-pickle").to_owned();
     let file = format!("sessions/{session}.jsonl");
@@ -142,11 +152,16 @@ fn message(error: &FlagError) -> String {
     }
 }
 
+/// How an error looks on stderr.
+fn error(text: &str) -> String {
+    format!("\u{1b}[91m\u{1b}[1mError: \u{1b}[0m{text}")
+}
+
 /// Writes down what a signal makes of it. Whether it does anything.
 pub(crate) fn interrupted(
     script: &Script,
     invocation: &Invocation,
-    done: &[Act],
+    _done: &[Act],
     signal: Signal,
     pen: &mut Pen,
 ) -> bool {
@@ -154,11 +169,7 @@ pub(crate) fn interrupted(
     if signal == Signal::Terminate && script.answer(&flags.words.join(" ")).ignores_term {
         return false;
     }
-    match (common::phase(done), signal) {
-        (Some(_), Signal::Interrupt) => pen.exit(130),
-        (Some(_), Signal::Terminate) => pen.exit(143),
-        _ => pen.die(signal),
-    }
+    pen.die(signal);
     true
 }
 
@@ -194,6 +205,11 @@ impl OpencodeForm<'_> {
         self.part(pen, "step_finish", &part);
     }
 
+    /// Whether its agent may not edit.
+    fn plans_only(&self) -> bool {
+        self.flags.last("--agent") == Some("plan")
+    }
+
     /// What the configuration in the environment says of a permission.
     fn rule(&self, name: &str) -> Option<String> {
         let config = self.run.invocation.variable("OPENCODE_CONFIG_CONTENT")?;
@@ -215,6 +231,9 @@ impl Form for OpencodeForm<'_> {
 
     fn judges(&self, tool: &Tool) -> Verdict {
         let name = if ToolKind::of(&tool.name) == ToolKind::Write { "edit" } else { tool.name.as_str() };
+        if self.plans_only() && name == "edit" {
+            return Verdict::Forbidden("edit".to_owned());
+        }
         match self.rule(name).as_deref() {
             Some("deny") => Verdict::Missing,
             Some("ask") if !self.flags.has("--auto") => Verdict::NobodyToAsk,
@@ -268,14 +287,14 @@ impl Form for OpencodeForm<'_> {
     }
 
     fn fails(&mut self, pen: &mut Pen, failure: &Failure) -> Option<u8> {
-        let error = json!({"name": "APIError", "data": {"message": failure.message,
+        let shown = json!({"name": "APIError", "data": {"message": failure.message,
             "statusCode": failure.status, "isRetryable": false}});
         if self.is_json() {
             let event = json!({"type": "error", "timestamp": pen.unix_ms(), "sessionID": self.run.session,
-                "error": error});
+                "error": shown});
             line(pen, &event);
         } else {
-            pen.err(format!("Error: {}\n", failure.message));
+            pen.err(format!("{}\n", error(&failure.message)));
         }
         Some(1)
     }
@@ -287,6 +306,8 @@ impl Form for OpencodeForm<'_> {
     }
 
     fn may_write(&self, path: &Path) -> bool {
-        self.rule("edit").as_deref() != Some("deny") && self.run.is_inside(path)
+        !self.plans_only()
+            && self.rule("edit").as_deref() != Some("deny")
+            && (self.flags.has("--auto") || self.run.is_inside(path))
     }
 }

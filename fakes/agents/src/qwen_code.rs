@@ -15,6 +15,11 @@ use crate::turn::{self, Form, Verdict};
 
 /// How long it waits for stdin where the command line has a prompt.
 const STDIN_PATIENCE_MS: u64 = 500;
+/// Most bytes of a prompt that is all ASCII, about: the limit is one of tokens.
+const PROMPT_BYTES_MAX: usize = 4 * 174_696;
+/// The pauses before the retries of a provider that limits, in milliseconds. Only the first two were seen.
+const RETRIES_MS: [u64; 10] =
+    [60_000, 120_000, 120_000, 120_000, 120_000, 120_000, 120_000, 120_000, 120_000, 120_000];
 const FORMATS: &[&str] = &["text", "json", "stream-json"];
 const MODES: &[&str] = &["plan", "default", "auto-edit", "auto", "yolo"];
 const NO_AUTH: &str = "No auth type is selected. Please configure an auth type (e.g. via settings or `--auth-type`) before running in non-interactive mode.";
@@ -103,6 +108,13 @@ pub(crate) fn plan(script: &Script, invocation: &Invocation, outside: &dyn Outsi
     if prompt.trim().is_empty() {
         return refuse(pen, NO_PROMPT, 1);
     }
+    if prompt.len() > PROMPT_BYTES_MAX {
+        let text = format!(
+            "[API Error: Context is too large to send safely after automatic compression. Estimated prompt tokens: {}; hard limit: 177000; compression status: NOOP. Start a new session or reduce the resumed history before continuing.]",
+            prompt.len() / 4 + 2_304
+        );
+        return refuse(pen, &text, 1);
+    }
     let known = common::sessions(outside, &common::project(invocation));
     let session = match (flags.last("--resume"), flags.last("--session-id")) {
         (Some(id), _) if known.iter().any(|known| known == id) => id.to_owned(),
@@ -116,10 +128,23 @@ pub(crate) fn plan(script: &Script, invocation: &Invocation, outside: &dyn Outsi
             );
         }
         (None, Some(id)) if !common::is_uuid(id) => {
-            return refuse(pen, &format!("Invalid --session-id: \"{id}\". Must be a valid UUID."), 1);
+            return refuse(
+                pen,
+                &format!(
+                    "Invalid --session-id: \"{id}\". Must be a valid UUID (e.g., \"123e4567-e89b-12d3-a456-426614174000\").\n{}",
+                    usage()
+                ),
+                1,
+            );
         }
         (None, Some(id)) if known.iter().any(|known| known == id) => {
-            return refuse(pen, &format!("Error: Session Id {id} is already in use."), 1);
+            return refuse(
+                pen,
+                &format!(
+                    "Error: Session Id {id} already exists (active or archived). Delete or unarchive it first."
+                ),
+                1,
+            );
         }
         (None, Some(id)) => id.to_owned(),
         (None, None) if flags.has("--continue") => known.last().cloned().unwrap_or_else(|| pen.uuid()),
@@ -160,7 +185,7 @@ fn message(error: &FlagError) -> String {
 pub(crate) fn interrupted(
     script: &Script,
     invocation: &Invocation,
-    done: &[Act],
+    _done: &[Act],
     signal: Signal,
     pen: &mut Pen,
 ) -> bool {
@@ -169,11 +194,7 @@ pub(crate) fn interrupted(
     if signal == Signal::Terminate && script.answer(prompt).ignores_term {
         return false;
     }
-    match (common::phase(done), signal) {
-        (Some(_), Signal::Interrupt) => pen.exit(130),
-        (Some(_), Signal::Terminate) => pen.exit(143),
-        _ => pen.die(signal),
-    }
+    pen.die(signal);
     true
 }
 
@@ -298,11 +319,24 @@ impl Form for QwenForm<'_> {
     }
 
     fn fails(&mut self, pen: &mut Pen, failure: &Failure) -> Option<u8> {
+        let retries = if failure.status == 429 { RETRIES_MS.as_slice() } else { &[] };
+        for (number, pause_ms) in retries.iter().enumerate() {
+            let pause_ms = failure.retry_ms.unwrap_or(*pause_ms);
+            let data = json!({"reason": "retry", "attempt": number + 1, "maxRetries": retries.len(),
+                "delayMs": pause_ms});
+            let event =
+                json!({"type": "system", "subtype": "retry", "parent_tool_use_id": null, "data": data});
+            self.event(pen, event);
+            pen.wait(pause_ms);
+        }
         let text = format!("[API Error: {} {}]", failure.status, failure.message);
+        self.message(pen, &json!([{"type": "text", "text": text}]), &Value::Null);
         let result = json!({"type": "result", "subtype": "error_during_execution", "is_error": true,
             "error": {"message": text}});
         self.result(pen, result);
-        pen.err(format!("{text}\n"));
+        if self.format() == "text" {
+            pen.err(format!("{text}\n"));
+        }
         Some(1)
     }
 
@@ -313,6 +347,7 @@ impl Form for QwenForm<'_> {
     }
 
     fn may_write(&self, path: &Path) -> bool {
-        matches!(self.mode(), "yolo" | "auto-edit") && self.run.is_inside(path)
+        // It writes outside its folder too.
+        path.is_absolute() && matches!(self.mode(), "yolo" | "auto-edit")
     }
 }

@@ -80,6 +80,7 @@ rules! {
     CopilotExcluded Seen "[copilot-1.0.102/view-only-shell]" "a tool that is not available does not exist";
     CopilotWorkspace Seen "[copilot-1.0.102/workspace-write-inside, workspace-write-outside, workspace-write-temp, add-dir-write-outside]"
         "files are written in the folder, in those of --add-dir and in the temporary one unless that is disallowed";
+    CopilotVariable Seen "[copilot-1.0.102/variable-shell, variable-write-outside, variable-deny-shell]" "COPILOT_ALLOW_ALL=true allows all tools, not all paths, and a denial still wins";
     CopilotPlan Seen "[copilot-1.0.102/plan-shell, plan-write-inside]" "plan mode blocks tools that write or run commands";
     CopilotQuota Seen "[copilot-1.0.102/status-402]" "402 is exit 1 with an empty line and the words on stderr";
     CopilotQuotaJson Seen "[copilot-1.0.102/status-402-json]" "with JSON output stderr is empty, session.error has the status, result the exit code";
@@ -125,9 +126,16 @@ rules! {
     GeminiTrust Seen "[gemini-0.61.0/ask-untrusted]" "a folder that is not trusted is exit 55";
     GeminiNotSignedIn Seen "[gemini-0.61.0/not-signed-in]" "without a way to sign in it is exit 41";
     GeminiStatusExit Seen "[gemini-0.61.0/status-402-json]" "with JSON lines a refusal ends with the last eight bits of its status";
+    GeminiSignal Seen "[gemini-0.61.0/mid-answer-group-SIGTERM]" "a signal to all its processes ends it with exit 0 and what was there, without a result";
+    GeminiLauncher Seen "[gemini-0.61.0/mid-answer-SIGTERM, mid-answer-SIGINT]" "a signal to the process that was started alone does nothing";
+    GeminiMissingFolder Seen "[gemini-0.61.0/include-missing]" "a folder that is not there is exit 1";
     GeminiTools Seen "[gemini-0.61.0/default-shell]" "a tool that needs a question is not offered";
     GeminiSession Seen "[gemini-0.61.0/session-resume-elsewhere-json]" "a session belongs to its folder";
     OpencodePermission Seen "[opencode-1.18.33/default-shell, deny-write-inside]" "everything is allowed unless the configuration denies it";
+    OpencodeQuotes Seen "[opencode-1.18.33/ask-both, ask-words]" "a word with a space in it reaches the model in quotes";
+    OpencodeSignal Seen "[opencode-1.18.33/mid-answer-group-SIGTERM]" "it dies of a signal";
+    QwenOutside Seen "[qwen-0.24.4/auto-edit-write-outside]" "auto-edit writes outside the folder too";
+    QwenSignal Seen "[qwen-0.24.4/mid-answer-group-SIGTERM]" "it dies of a signal";
     QwenPrompt Seen "[qwen-0.24.4/ask-positional]" "a word after -- is not the prompt";
     QwenNotSignedIn Seen "[qwen-0.24.4/not-signed-in-json]" "without a login JSON lines have a result with the error";
 }

@@ -25,12 +25,12 @@ impl Permissions {
     /// The permissions of a start.
     pub(super) fn of(args: &Args, invocation: &Invocation) -> Self {
         let flags = &args.flags;
-        let all = flags.has("--allow-all")
-            || flags.has("--yolo")
-            || invocation.variable("COPILOT_ALLOW_ALL") == Some("true");
+        let all = flags.has("--allow-all") || flags.has("--yolo");
+        // The variable is for tools only, not for paths.
+        let by_variable = invocation.variable("COPILOT_ALLOW_ALL") == Some("true");
         let available = flags.listed("--available-tools");
         Self {
-            all_tools: all || flags.has("--allow-all-tools"),
+            all_tools: all || by_variable || flags.has("--allow-all-tools"),
             plans_only: flags.last("--mode") == Some("plan") || flags.has("--plan"),
             all_paths: all || flags.has("--allow-all-paths"),
             allowed: flags.listed("--allow-tool"),

@@ -121,7 +121,8 @@ fn flags_decide_what_tools_may(
     assert_eq!((ran.code(), ran.took_ms == 7), (0, writes));
     let outside = "writes: { path: ../outside.txt, text: x }";
     let ran = start(&script(agent, outside), argv, &machine).run();
-    let anywhere = argv.iter().any(|one| one.starts_with("--dangerously") || one.starts_with("Bash"));
+    let anywhere = agent == "qwen-code" && argv.contains(&"--yolo")
+        || argv.iter().any(|one| one.starts_with("--dangerously") || one.starts_with("Bash"));
     assert_eq!(!ran.wrote.is_empty(), anywhere);
 }
 
@@ -150,7 +151,7 @@ fn opencode_is_told_by_its_configuration() {
 #[case("codex", 402, &["exec", "--", "x"], 1, "", "ERROR: unexpected status 402 Payment Required: no quota")]
 #[case("codex", 429, &["exec", "--", "x"], 1, "", "ERROR: exceeded retry limit, last status: 429")]
 #[case("gemini-cli", 402, &["--prompt=x"], 1, "", "[API Error: {\"error\":{\"code\":402")]
-#[case("opencode", 402, &["run", "--", "x"], 1, "", "Error: no quota")]
+#[case("opencode", 402, &["run", "--", "x"], 1, "", "no quota\n")]
 #[case("qwen-code", 402, &["--prompt=x"], 1, "", "[API Error: 402 no quota]")]
 fn a_refusal_of_the_provider_in_words(
     #[case] agent: &str,

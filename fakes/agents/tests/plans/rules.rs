@@ -202,6 +202,15 @@ fn copilot_forms(rule: RuleId) {
             assert!(!writes("/tmp/new.txt", &["--disallow-temp-dir"]));
             assert!(writes("/other/new.txt", &["--add-dir", "/other"]));
         }
+        RuleId::CopilotVariable => {
+            let machine = Machine::default();
+            let run = |answer: &str, argv: &[&str]| {
+                start("copilot", answer, argv, &machine).with("COPILOT_ALLOW_ALL", "true").run()
+            };
+            assert_eq!(run(TOOL, &SILENT).took_ms, 7);
+            assert_eq!(run(TOOL, &[&SILENT[..], &["--deny-tool=shell"]].concat()).took_ms, 0);
+            assert!(run("writes: { path: /other/new.txt, text: x }", &SILENT).wrote.is_empty());
+        }
         RuleId::CopilotPlan => {
             let ran = copilot(TOOL, &[&JSON[..], &["--allow-all-tools", "--mode", "plan"]].concat());
             assert_eq!(ran.took_ms, 0);
@@ -448,6 +457,38 @@ fn rest(rule: RuleId) {
         RuleId::GeminiStatusExit => {
             let ran = other("gemini-cli", "error: { status: 402, message: no quota }", &gemini);
             assert_eq!((ran.code(), &last(&ran, "result")["status"]), (146, &"error".into()));
+        }
+        RuleId::GeminiSignal => {
+            let run = start("gemini-cli", "says: so, hangs: true", &gemini, &machine);
+            let ran = run.with("GEMINI_CLI_TRUST_WORKSPACE", "true").interrupted_by(Signal::Terminate);
+            assert_eq!((ran.code(), &last(&ran, "message")["content"]), (0, &"so".into()));
+        }
+        // A plan has no launcher; the tests of the process show it.
+        RuleId::GeminiLauncher => {}
+        RuleId::GeminiMissingFolder => {
+            let machine = Machine { missing: vec!["/no".into()], ..Machine::default() };
+            let argv = [&gemini[..], &["--include-directories", "/no"]].concat();
+            let run = start("gemini-cli", "", &argv, &machine).with("GEMINI_CLI_TRUST_WORKSPACE", "true");
+            is_refused(&run.run(), 1, "Directory does not exist: /no");
+        }
+        RuleId::OpencodeQuotes => {
+            let said = |argv: &[&str]| start("opencode", "says: { echo: true }", argv, &machine).run().stdout;
+            assert_eq!(said(&["run", "--", "a b"]), "\"a b\"\n");
+            assert_eq!(said(&["run", "--", "two", "a \"b\""]), "two \"a \\\"b\\\"\"\n");
+        }
+        RuleId::OpencodeSignal | RuleId::QwenSignal => {
+            let (agent, argv) = if rule == RuleId::QwenSignal {
+                ("qwen-code", &["--prompt=hi"][..])
+            } else {
+                ("opencode", &["run", "--", "hi"][..])
+            };
+            let ran = start(agent, "hangs: true", argv, &machine).interrupted_by(Signal::Terminate);
+            assert_eq!(ran.end, End::Died(Signal::Terminate));
+        }
+        RuleId::QwenOutside => {
+            let writes = "writes: { path: /other/new.txt, text: x }";
+            let argv = ["--approval-mode", "auto-edit", "--prompt=hi"];
+            assert_eq!(other("qwen-code", writes, &argv).wrote.len(), 1);
         }
         RuleId::GeminiTools => {
             let ran = other("gemini-cli", "tools: [{ name: run_shell_command }]", &gemini);

@@ -99,3 +99,16 @@ fn a_launcher_dies_alone() {
     assert_eq!(child.wait().unwrap().signal(), Some(15));
     assert_eq!(behind.live(), 1);
 }
+
+#[test]
+fn a_launcher_can_keep_a_signal_to_itself() {
+    let script = "agent: gemini-cli\nlauncher: true\nanswers: [{ after_ms: 300 }]";
+    let stage = Stage::new("gemini", script);
+    let child = stage.start(&["--skip-trust", "--prompt=hi"]);
+    until("the program", || !stage.events("start").is_empty());
+    send(&child, Signal::SIGTERM);
+    assert_eq!(
+        texts(&child.wait_with_output().unwrap()),
+        (Some(0), "The answer.\n".to_owned(), String::new())
+    );
+}

@@ -7,6 +7,7 @@ use std::time::Duration;
 use fake_agents::Signal;
 
 use crate::place::Place;
+use crate::signals::Signals;
 
 /// How long a process hangs at most.
 const HANGS_AT_MOST_MS: u64 = 600_000;
@@ -76,13 +77,18 @@ pub(crate) fn hang(words: &[String]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Starts the program behind a launcher and ends as it ended. A signal to the launcher alone ends only the launcher.
-pub(crate) fn launch(place: &Place, argv: &[String]) -> Result<ExitCode, String> {
-    let status = Command::new(place.program())
-        .args(argv)
-        .env(crate::BEHIND_LAUNCHER, "1")
-        .status()
-        .map_err(|error| format!("{}: {error}", place.program().display()))?;
+/// Starts the program behind a launcher and ends as it ended. A signal to the launcher alone ends only the launcher, or
+/// nothing at all where it keeps signals to itself.
+pub(crate) fn launch(place: &Place, argv: &[String], keeps_signals: bool) -> Result<ExitCode, String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", place.program().display());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    let _inside = runtime.enter();
+    let mut signals = Signals::default();
+    if keeps_signals {
+        signals.catch()?;
+    }
+    let mut command = Command::new(place.program());
+    let status = command.args(argv).env(crate::BEHIND_LAUNCHER, "1").status().map_err(failed)?;
     // npm's launchers end with 1 where the program was killed.
     let code = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
     Ok(ExitCode::from(code))

@@ -38,7 +38,8 @@ fn main() -> ExitCode {
         Err(problem) => return broken(&problem),
     };
     if script.launcher && std::env::var_os(BEHIND_LAUNCHER).is_none() {
-        return child::launch(&place, &argv).unwrap_or_else(|problem| broken(&problem));
+        let keeps = script.agent.launcher_keeps_signals();
+        return child::launch(&place, &argv, keeps).unwrap_or_else(|problem| broken(&problem));
     }
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
