@@ -93,6 +93,7 @@ pub(crate) fn plan(script: &Script, invocation: &Invocation, outside: &dyn Outsi
                 "num_turns": 0, "usage": {"input_tokens": 0, "output_tokens": 0}, "permission_denials": [],
                 "error": {"message": NO_AUTH}});
             line(pen, &result);
+            return pen.exit(1);
         }
         return refuse(pen, NO_AUTH, 1);
     }

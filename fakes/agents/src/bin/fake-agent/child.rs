@@ -13,7 +13,9 @@ use crate::signals::Signals;
 const HANGS_AT_MOST_MS: u64 = 600_000;
 const LEAVES_GROUP: &str = "leaves-group";
 const IGNORES_TERM: &str = "ignores-term";
+#[cfg(unix)]
 const DIES_OF_INT: &str = "dies-of-int";
+#[cfg(unix)]
 const DIES_OF_TERM: &str = "dies-of-term";
 
 /// Starts a process that hangs and holds stdout and stderr open.
