@@ -80,7 +80,7 @@ def main():
     a = p.parse_args()
     os.environ["AGENTS"] = a.agents
     world = harness.World()
-    copilot.prepare(world, {})
+    copilot.prepare(world, {"version": a.version})
     model = Model([{"text": "ANSWER-1"}])
     Client.port = model.port
     env = {"PATH": os.environ["PATH"], "HOME": world.home, "TMPDIR": world.root + "/tmp", "LANG": "C.UTF-8", "TERM": "dumb", "SHELL": "/bin/bash", "REC_MARK": "acp-%d" % os.getpid()}

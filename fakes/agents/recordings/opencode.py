@@ -69,7 +69,7 @@ def situations(version):
         ("workspace", [], env(permission={"edit": "allow", "bash": "deny", "external_directory": "deny"})),
         ("auto", ["--auto"], ENV),
     ):
-        s.deeds(mode, j + args + ["--", "do it"], env=e, limit=30)
+        s.deeds(mode, j + args + ["--", "do it"], env=e, limit=90)
     for kind in ("shell", "write-inside"):
         add("deny-env-" + kind, j + ["--", "do it"], DEEDS[kind], env=dict(ENV, OPENCODE_PERMISSION=json.dumps(deny)))
         add("ask-" + kind, j + ["--", "do it"], DEEDS[kind], env=env(permission={"edit": "ask", "bash": "ask"}))
