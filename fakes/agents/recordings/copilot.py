@@ -9,7 +9,7 @@ ENV = {"COPILOT_OFFLINE": "true", "COPILOT_PROVIDER_BASE_URL": "http://127.0.0.1
 def prepare(world, situation):
     """The unpacked program is kept between runs; the first start is a situation of its own."""
     if not situation.get("first"):
-        shared = os.environ.get("REC_TMP", "/tmp") + "/cache-copilot" + situation["version"]
+        shared = os.environ.get("REC_TMP", "/tmp") + "/cache-copilot" + situation.get("cache", situation["version"])
         os.makedirs(shared, exist_ok=True)
         os.symlink(shared, world.home + "/.cache")
 
@@ -27,6 +27,10 @@ def situations(version):
     add("version", ["--version"], env={})
     add("help", ["--help"], env={})
     add("help-config", ["help", "config"], env={})
+    if version != "1.0.102":
+        add("version-beside-1.0.102", ["--version"], env={}, cache="1.0.102")
+        add("version-beside-1.0.102-no-update", ["--version", "--no-auto-update"], env={}, cache="1.0.102")
+        add("help-config-beside-1.0.102", ["help", "config"], env={}, cache="1.0.102")
     add("not-signed-in", ["--prompt=hello"] + BASE, env={})
     add("not-signed-in-json", ["--prompt=hello"] + BASE + json_out, env={})
     add("classic-token", ["--prompt=hello"] + BASE, env={"COPILOT_GITHUB_TOKEN": "ghp_000000000000000000000000000000000000"})
