@@ -116,7 +116,7 @@ class World:
             text = text.replace(a, b).replace(a.replace("/", "-"), b.replace("/", "-"))
         text = re.sub(re.escape(os.environ.get("REC_TMP", "/nowhere")) + r"/cache-copilot[0-9.]*", "/home/alice/.cache", text)
         text = text.replace(os.environ.get("AGENTS", "/nowhere"), "/agents")
-        text = re.sub(re.escape(os.environ.get("REC_TMP", "/nowhere")) + r"/rec-\w*", "/world", text)
+        text = re.sub("/?" + re.escape(os.environ.get("REC_TMP", "/nowhere").lstrip("/")) + r"/rec-\w*", "/world", text)
         if port:
             text = text.replace("127.0.0.1:%d" % port, "127.0.0.1:8000").replace("localhost:%d" % port, "localhost:8000")
         return text

@@ -121,6 +121,9 @@ class Model:
         class Server(ThreadingHTTPServer):
             daemon_threads = True
 
+            def handle_error(self, *_):
+                """An agent that was ended leaves its connection; that is no error."""
+
         self.server = Server(("127.0.0.1", 0), Handler)
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
