@@ -1,4 +1,9 @@
 """Situations of Claude Code."""
+import json
+import os
+import shutil
+import sys
+
 from common import DEEDS, SLOW, Table, UUID, fails
 
 ENV = {"ANTHROPIC_BASE_URL": "http://127.0.0.1:@PORT@", "ANTHROPIC_API_KEY": "sk-ant-000000000000000000000000", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}
@@ -8,6 +13,16 @@ TOOLS = ("Bash", "Write", "file_path", "content")
 
 def binary(folder, situation=None):
     return folder + "/node_modules/.bin/claude"
+
+
+def prepare(world, situation):
+    if situation.get("server"):
+        shutil.copy(os.path.dirname(os.path.abspath(__file__)) + "/least_server.py", world.home + "/least_server.py")
+        with open(world.home + "/.claude.json", "w") as f:
+            json.dump({"mcpServers": {"local": {"type": "stdio", "command": sys.executable, "args": [world.home + "/least_server.py"]}}}, f)
+
+
+MCP = [{"shell": "@PROJECT@/write-by-server", "name": "mcp__local__touch"}, {"text": "ANSWER-2"}]
 
 
 def situations(version):
@@ -62,6 +77,8 @@ def situations(version):
         modes.append(("restricted", ["--restricted", "--permission-mode", "acceptEdits"]))
     for mode, args in modes:
         s.deeds(mode, ["-p"] + args + JSON + ["--", "do it"])
+        add(mode + "-mcp-write", ["-p"] + args + JSON + ["--", "do it"], MCP, server=True)
+    add("skip-strict-mcp-write", ["-p", "--dangerously-skip-permissions", "--strict-mcp-config"] + JSON + ["--", "do it"], MCP, server=True)
     add("none-shell-text", ["-p", "--", "do it"], DEEDS["shell"])
     add("add-dir-missing", ["-p", "--add-dir", "/no/such/folder", "--", "hello"])
     add("model-flag-json", ["-p", "--model", "another-model"] + JSON + ["--", "hello"])

@@ -1,17 +1,28 @@
 """Situations of the GitHub Copilot CLI."""
+import json
 import os
+import shutil
+import sys
 
 from common import DEEDS, SLOW, Table, UUID, fails
 
 BASE = ["--allow-all-tools", "--no-ask-user", "--silent", "--no-color", "--no-auto-update"]
 BARE = ["--no-ask-user", "--silent", "--no-color", "--no-auto-update"]
 ENV = {"COPILOT_OFFLINE": "true", "COPILOT_PROVIDER_BASE_URL": "http://127.0.0.1:@PORT@/v1", "COPILOT_PROVIDER_TYPE": "openai", "COPILOT_MODEL": "scripted-model"}
+MCP = [{"shell": "@PROJECT@/write-by-server", "name": "local-touch"}, {"text": "ANSWER-2"}]
+
+
 def prepare(world, situation):
     """The unpacked program is kept between runs; the first start is a situation of its own."""
     if not situation.get("first"):
         shared = os.environ.get("REC_TMP", "/tmp") + "/cache-copilot" + situation.get("cache", situation["version"])
         os.makedirs(shared, exist_ok=True)
         os.symlink(shared, world.home + "/.cache")
+    if situation.get("server"):
+        shutil.copy(os.path.dirname(os.path.abspath(__file__)) + "/least_server.py", world.home + "/least_server.py")
+        os.makedirs(world.home + "/.copilot")
+        with open(world.home + "/.copilot/mcp-config.json", "w") as f:
+            json.dump({"mcpServers": {"local": {"command": sys.executable, "args": [world.home + "/least_server.py"], "tools": ["*"]}}}, f)
 
 
 def binary(folder, situation=None):
@@ -72,6 +83,7 @@ def situations(version):
         ("plan", ["--mode", "plan"] + BASE),
     ):
         s.deeds(mode, ["--prompt=do it"] + args + json_out)
+        add(mode + "-mcp-write", ["--prompt=do it"] + args + json_out, MCP, server=True)
     opened = dict(ENV, COPILOT_ALLOW_ALL="true")
     for kind in ("shell", "shell-outside", "write-inside", "write-outside"):
         add("variable-" + kind, ["--prompt=do it"] + BARE + json_out, DEEDS[kind], env=opened)
