@@ -219,7 +219,11 @@ pub const AGENTS: &[Agent] = &[
         // A rule that denies wins over `--allow-all-tools`. The list keeps tools of the user's other servers away.
         permissions: [
             Some(&["--available-tools=view,grep,glob", "--deny-tool=write", "--deny-tool=shell"]),
-            Some(&["--deny-tool=shell", "--disallow-temp-dir"]),
+            Some(&[
+                "--available-tools=view,grep,glob,create,edit",
+                "--deny-tool=shell",
+                "--disallow-temp-dir",
+            ]),
             Some(&[]),
         ],
         report: (&["--output-format=json"], Dialect::Copilot, [0, 0, 422]),
