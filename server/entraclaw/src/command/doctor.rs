@@ -11,14 +11,17 @@ use super::environment::Environment;
 use super::output;
 use super::place::{Entry, Home, Place};
 use super::serve;
-use super::setup::unattended;
+use super::setup::{ask_is_set_up, unattended};
 use crate::app::App;
 use crate::doctor::{
-    Answered, CertificateFacts, ConfigFacts, Facts, GraphFacts, HomeFacts, Level, SignIn, examine, show,
+    AgentFacts, Answered, AskFacts, CertificateFacts, ConfigFacts, Facts, GraphFacts, HomeFacts, Level,
+    SignIn, examine, show,
 };
 use crate::status::gather;
 use crate::wake_ups::{look_at_file, look_at_socket};
+use entraclaw_agents::AGENTS;
 use entraclaw_inbox::gate::operator;
+use entraclaw_inbox::tool::ToolSet;
 use entraclaw_inbox::wake_up::{HostWakeUp, MeetingPlace, WakeUpState};
 use entraclaw_microsoft::bot::Credentials;
 use entraclaw_microsoft::entra::Auth;
@@ -89,9 +92,20 @@ async fn facts(place: &Place, environment: &Environment) -> Facts {
         certificate: if place.config_trouble.is_empty() { certificate(&app).await } else { None },
         graph,
         wake_ups: wake_ups(&app).await,
+        ask: agents(&app, place),
         unattended: place.disk.iter().flat_map(|disk| unattended(disk, &config.wake_ups)).collect(),
         report: gather(&place.storage(), &place.home_text(), now, config.retention.consumer_idle_days),
     }
+}
+
+/// Looks for the agents that can be asked, if a session of this configuration or a host that was set up offers that.
+fn agents(app: &App, place: &Place) -> Option<AskFacts> {
+    let is_chosen =
+        app.config.tools.contains(&ToolSet::Ask) || place.disk.as_ref().is_some_and(ask_is_set_up);
+    is_chosen.then(|| AskFacts {
+        permissions: app.config.ask.settings.permissions.as_str(),
+        agents: AGENTS.iter().map(|agent| AgentFacts { agent, found: app.finder.find(agent) }).collect(),
+    })
 }
 
 /// Checks the wake-ups that are on, and uses none.

@@ -71,6 +71,7 @@ impl Environment {
         let for_agents = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
             .filter(|(name, _)| entraclaw_agents::any_takes(name))
+            .filter(|(name, value)| !value.to_str().is_some_and(|value| names_itself(name, value)))
             .collect();
         let peer = whole(PEER_SOCKET).zip(whole(PEER_TOKEN)).map(|(socket, token)| {
             let folder = whole("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|folder| folder.is_absolute());

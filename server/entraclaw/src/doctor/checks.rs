@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jiff::SignedDuration;
 
+use super::agents::agents;
 use super::facts::{Answered, Facts, SignIn};
 use super::{Check, Diagnosis, Level};
 use crate::status::amount::{ago, between, counted};
@@ -57,6 +58,7 @@ pub fn examine(facts: &Facts) -> Diagnosis {
         graph(facts),
         clock(facts),
         wake_ups(facts),
+        agents(facts),
         unattended(facts),
         leader(facts),
         sessions(facts),
@@ -100,15 +102,15 @@ fn work(facts: &Facts) -> Vec<Check> {
     checks
 }
 
-fn ok(name: &str, found: impl Into<String>) -> Check {
+pub(super) fn ok(name: &str, found: impl Into<String>) -> Check {
     Check { name: name.to_owned(), level: Level::Ok, found: found.into(), fix: None }
 }
 
-fn warn(name: &str, found: impl Into<String>, fix: impl Into<String>) -> Check {
+pub(super) fn warn(name: &str, found: impl Into<String>, fix: impl Into<String>) -> Check {
     Check { name: name.to_owned(), level: Level::Warn, found: found.into(), fix: Some(fix.into()) }
 }
 
-fn fail(name: &str, found: impl Into<String>, fix: impl Into<String>) -> Check {
+pub(super) fn fail(name: &str, found: impl Into<String>, fix: impl Into<String>) -> Check {
     Check { name: name.to_owned(), level: Level::Fail, found: found.into(), fix: Some(fix.into()) }
 }
 

@@ -4,6 +4,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use crate::status::Report;
+use entraclaw_agents::{Agent, Found, Missing};
 use entraclaw_microsoft::entra::{Claims, Validity};
 
 /// All gathered facts.
@@ -23,6 +24,8 @@ pub struct Facts {
     pub graph: Option<GraphFacts>,
     /// The hosts' wake-ups that are on, by name, and whether they can be used.
     pub wake_ups: Vec<(&'static str, Answered)>,
+    /// The agents that can be asked; `None` if nothing offers that.
+    pub ask: Option<AskFacts>,
     /// What stops the hosts that were set up while no person is at the keyboard, each with the fix.
     pub unattended: Vec<String>,
     /// The report of `entraclaw status`.
@@ -122,6 +125,24 @@ pub struct GraphFacts {
     pub mail: Option<Answered>,
     /// How far Graph's clock is ahead of this machine's.
     pub skew: Option<SignedDuration>,
+}
+
+/// Other coding agents as tools.
+#[derive(Debug, Clone, Default)]
+pub struct AskFacts {
+    /// The most that `ask` may permit, as the configuration writes it.
+    pub permissions: &'static str,
+    /// The agents, the default first.
+    pub agents: Vec<AgentFacts>,
+}
+
+/// One agent on this machine.
+#[derive(Debug, Clone)]
+pub struct AgentFacts {
+    /// The agent.
+    pub agent: &'static Agent,
+    /// Its program, or why there is none.
+    pub found: Result<Found, Missing>,
 }
 
 /// The answer to one question.

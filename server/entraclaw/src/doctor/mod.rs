@@ -2,6 +2,7 @@
 //!
 //! It must never read anything itself, so that every broken state is a row in a test; and never hold a token.
 
+mod agents;
 mod checks;
 mod facts;
 pub mod show;
@@ -10,7 +11,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use checks::examine;
-pub use facts::{Answered, CertificateFacts, ConfigFacts, Facts, GraphFacts, HomeFacts, SignIn};
+pub use facts::{
+    AgentFacts, Answered, AskFacts, CertificateFacts, ConfigFacts, Facts, GraphFacts, HomeFacts, SignIn,
+};
 
 /// The severity of a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
@@ -20,7 +23,7 @@ pub enum Level {
     Ok,
     /// It works, but needs a look.
     Warn,
-    /// It keeps messages from coming or going.
+    /// It keeps messages from coming or going, or other agents from being asked.
     Fail,
 }
 

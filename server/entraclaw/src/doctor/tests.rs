@@ -5,6 +5,7 @@ use rstest::rstest;
 
 use super::*;
 use crate::status::{Report, SessionFile, SessionLine, SourceLine, SponsorsLine, StatusFile};
+use entraclaw_agents::{AGENTS, Agent, Found, Missing};
 use entraclaw_inbox::gate::Guid;
 use entraclaw_inbox::source::SourceState;
 use entraclaw_microsoft::entra::Claims;
@@ -57,6 +58,7 @@ fn well() -> Facts {
             skew: Some(SignedDuration::ZERO),
         }),
         wake_ups: vec![("codex queue", Answered::Yes("it is there".to_owned()))],
+        ask: None,
         unattended: Vec::new(),
         report: Report::default(),
     }
@@ -317,6 +319,57 @@ fn a_failing_wake_up_is_reported_with_the_fix() {
         found,
         ["opencode port: no program is at 127.0.0.1:4096", "codex queue (failing), says a session"]
     );
+}
+
+/// The agents of a machine, with the versions of those that are installed.
+fn agents(facts: &mut Facts, versions: &[(&str, Option<&str>)]) {
+    let found = |agent: &Agent| {
+        let (_, version) = versions.iter().find(|(name, _)| *name == agent.name)?;
+        let path = format!("/usr/bin/{}", agent.program).into();
+        Some(Found { path, version: version.map(str::to_owned), signed_in: version.map(|_| true) })
+    };
+    let row = |agent| AgentFacts { agent, found: found(agent).ok_or(Missing::NotInstalled) };
+    facts.ask = Some(AskFacts { permissions: "all", agents: AGENTS.iter().map(row).collect() });
+}
+
+fn of_agents(facts: &Facts) -> Vec<Check> {
+    examine(facts).checks.into_iter().filter(|check| check.name == "agents").collect()
+}
+
+#[test]
+fn agents_are_named_with_version_and_path_where_they_can_be_asked() {
+    let mut facts = well();
+    assert_eq!(of_agents(&facts), []);
+    agents(&mut facts, &[("copilot", Some("1.0.102")), ("codex", None)]);
+    let [check] = of_agents(&facts).try_into().unwrap();
+    assert_eq!((check.level, check.fix), (Level::Ok, None));
+    let shown = "Copilot 1.0.102 (/usr/bin/copilot, signed in), Codex of an unknown version (/usr/bin/codex)";
+    assert_eq!(check.found, format!("{shown}; `ask` may do \"all\" at most (ask.permissions)"));
+}
+
+#[test]
+fn what_keeps_an_agent_from_being_asked_has_its_fix() {
+    let mut facts = well();
+    agents(&mut facts, &[]);
+    let [none] = of_agents(&facts).try_into().unwrap();
+    assert_eq!(none.level, Level::Fail);
+    assert!(none.fix.unwrap().contains("npm install -g @github/copilot"));
+
+    agents(&mut facts, &[("claude-code", Some("2.1.330"))]);
+    let [_, missing] = of_agents(&facts).try_into().unwrap();
+    assert_eq!(missing.level, Level::Warn);
+    assert!(missing.found.contains("Copilot is not installed"), "{}", missing.found);
+
+    agents(&mut facts, &[("copilot", Some("0.0.384"))]);
+    let [_, old] = of_agents(&facts).try_into().unwrap();
+    assert_eq!(old.level, Level::Warn);
+    assert!(old.found.contains("0.0.384 is too old") && old.found.contains("0.0.412"), "{}", old.found);
+
+    agents(&mut facts, &[("claude-code", Some("2.1.330"))]);
+    facts.ask.as_mut().unwrap().agents[0].found = Err(Missing::NoProgram("/opt/nothing".into()));
+    let [_, wrong] = of_agents(&facts).try_into().unwrap();
+    assert_eq!(wrong.level, Level::Fail);
+    assert!(wrong.found.contains("COPILOT_BINARY_PATH") && wrong.found.contains("/opt/nothing"));
 }
 
 #[test]

@@ -2,8 +2,10 @@
 //!
 //! It is pure: texts come in, texts go out. It must never read or write a file, nor change a person's text beyond its plan.
 
+mod addition;
 mod answers;
 mod approval;
+mod asked;
 mod block;
 mod content;
 mod diff;
@@ -19,6 +21,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
+pub use addition::{Addition, Additions, adds_ask, content_adds_ask, sets_with_ask};
 pub use answers::{ANSWERS, AnswersRow, FirstAnswer, first_answer, lets_answer, told as told_of_answers};
 pub use approval::{ALLOW_ANSWERS, APPROVAL_EVENT, Approval};
 pub use content::{Content, Edit, Op, Path, Problem};

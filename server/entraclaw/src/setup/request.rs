@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use crate::config::key::{ACCESS_TOKEN_VARIABLE, BOT_SECRET_VARIABLE, HOME_VARIABLE};
+use super::asked::kept_from_agents;
+use crate::config::key::{self, ACCESS_TOKEN_VARIABLE, BOT_SECRET_VARIABLE, HOME_VARIABLE};
 use entraclaw_inbox::rules::{Shell, WaitCommand};
 use entraclaw_mcp::hosts::{HOSTS, HandsDown};
 use entraclaw_mcp::nearest::nearest;
@@ -134,8 +135,8 @@ impl Carrier {
             ("input-file", Some(_)) => Err("input-file: give an absolute path".to_owned()),
             ("channel" | "extension" | "queue", Some(_)) => Err(format!("{name} takes no value")),
             _ => Err(format!(
-                "{name:?} is none of channel, extension, queue, port[=N], input-file[=PATH]{}",
-                meant(name, &["channel", "extension", "queue", "port", "input-file"])
+                "{name:?} is none of ask, channel, extension, queue, port[=N], input-file[=PATH]{}",
+                meant(name, &["ask", "channel", "extension", "queue", "port", "input-file"])
             )),
         }
     }
@@ -255,6 +256,10 @@ pub struct Request {
     pub consumer: Option<String>,
     /// Names of variables that the server reads and that are set where setup runs, sorted; never their values.
     pub given: Vec<String>,
+    /// The sets of tools that the entry names; `None` leaves them to the configuration.
+    pub sets: Option<String>,
+    /// Names of variables that other coding agents read and that are set where setup runs, sorted; never their values.
+    pub for_agents: Vec<String>,
     /// The absolute path of Codex's program, which its queue needs; `None` if it is not found.
     pub codex: Option<String>,
     /// Whether the answering tools may run without a question too.
@@ -292,8 +297,7 @@ impl Request {
 
     /// The variables that the server needs.
     pub(super) fn environment(&self) -> Vec<(String, String)> {
-        let named = |(name, value): (&'static str, String)| (name.to_owned(), value);
-        let own = self.settings().into_iter().map(named);
+        let own = self.settings().into_iter();
         let resolved = match self.handed_down() {
             // The host resolves such references in its own file, even to variables that it withholds as secrets.
             HandsDown::AllBut(_) => self.kept_from_servers(),
@@ -312,7 +316,11 @@ impl Request {
     fn kept_from_servers(&self) -> Vec<String> {
         let handed = self.handed_down();
         let is_ours = |name: &&String| *name != HOME_VARIABLE && handed.keeps(name, "");
-        self.given.iter().filter(is_ours).cloned().collect()
+        let ours = self.given.iter().filter(is_ours).cloned();
+        let mut names: Vec<String> = ours.chain(kept_from_agents(self)).collect();
+        names.sort();
+        names.dedup();
+        names
     }
 
     /// The names of variables to pass on, for a host that passes on few and takes names.
@@ -324,14 +332,16 @@ impl Request {
         names.extend(PROXIES.iter().flat_map(|name| [(*name).to_owned(), name.to_ascii_lowercase()]));
         names.sort();
         names.dedup();
+        let stated = self.settings();
+        names.retain(|name| stated.iter().all(|(known, _)| known != name));
         names
     }
 
     /// The variables that stand for the request.
-    fn settings(&self) -> Vec<(&'static str, String)> {
+    fn settings(&self) -> Vec<(String, String)> {
         let mut variables = Vec::new();
         if !self.home_is_default {
-            variables.push(("ENTRACLAW_HOME", self.home.clone()));
+            variables.push((HOME_VARIABLE, self.home.clone()));
         }
         for carrier in &self.carriers {
             match carrier {
@@ -349,6 +359,9 @@ impl Request {
         }
         let off = self.left_out.iter().map(|left_out| (LEFT_OUT[*left_out as usize].3, "false".to_owned()));
         variables.extend(off);
+        let mut variables: Vec<_> =
+            variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        variables.extend(self.sets.clone().map(|sets| (key::TOOLS_SETS.variable(), sets)));
         variables
     }
 

@@ -18,6 +18,8 @@ fn request(host: Host, scope: Scope) -> Request {
         host_version: None,
         consumer: None,
         given: Vec::new(),
+        sets: None,
+        for_agents: Vec::new(),
         codex: None,
         allow_answers: false,
         binary: "/opt/entraclaw".to_owned(),
@@ -49,6 +51,7 @@ fn requests() -> Vec<Request> {
             let plain = request(host, scope);
             all.push(Request { carriers: carriers(host), ..plain.clone() });
             all.push(Request { allow_answers: true, ..plain.clone() });
+            all.push(Request { sets: Some("inbound, reply, ask".to_owned()), ..plain.clone() });
             let elsewhere = "/srv/it's here/$HOME".to_owned();
             all.push(Request { home: elsewhere, home_is_default: false, ..plain.clone() });
             for os in [Os::Mac, Os::Windows] {
@@ -457,6 +460,33 @@ fn withheld_variables_are_passed_on_by_name_and_never_by_value() {
     let found = Request { codex: Some("/opt/my codex".to_owned()), ..queue };
     let page = runbook(&found, &WakeUpSettings::default());
     assert!(page.contains("ENTRACLAW_WAKE_CODEX_COMMAND = \"/opt/my codex\""), "{page}");
+}
+
+#[test]
+fn a_setup_with_ask_names_the_sets_and_hands_down_what_agents_read() {
+    let names = ["COPILOT_GITHUB_TOKEN", "COPILOT_HOME", "LANG", "PATH"];
+    for host in Host::all() {
+        let for_agents = names.map(str::to_owned).to_vec();
+        let sets = Some("inbound, reply, ask".to_owned());
+        let plain = Request { for_agents, ..request(host, Scope::User) };
+        let text = fresh(&recipe(&plain).files[0].content);
+        assert!(!names.iter().any(|name| text.contains(name)) && !adds_ask(&text), "{text}");
+
+        let request = Request { sets, ..plain };
+        let recipe = recipe(&request);
+        let text = fresh(&recipe.files[0].content);
+        assert!(text.contains("inbound, reply, ask") && text.contains("ENTRACLAW_TOOLS_SETS"), "{text}");
+        assert!(recipe.files.iter().skip(1).all(|file| !content_adds_ask(&file.content)), "{}", host.name());
+        let named: Vec<bool> = names.iter().map(|name| text.contains(name)).collect();
+        let wanted = match host {
+            Host::Codex => [true, true, false, false],
+            Host::GeminiCli => [true, false, false, false],
+            _ => [false; 4],
+        };
+        assert_eq!(named, wanted, "{}: {text}", host.name());
+        assert_eq!(text.contains("\"$COPILOT_GITHUB_TOKEN\""), host == Host::GeminiCli);
+        assert!(recipe.notes.iter().any(|note| note.contains("all that you may do")), "{:?}", recipe.notes);
+    }
 }
 
 #[test]

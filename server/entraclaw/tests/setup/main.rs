@@ -358,6 +358,77 @@ fn carriers_follow_their_flag() {
     );
 }
 
+/// Where each host's entry of the server stands, below the home folder.
+const ENTRIES: [(&str, &str); 8] = [
+    ("claude-code", ".claude.json"),
+    ("copilot-cli", ".copilot/mcp-config.json"),
+    ("codex", ".codex/config.toml"),
+    ("gemini-cli", ".gemini/settings.json"),
+    ("opencode", ".config/opencode/opencode.json"),
+    ("qwen-code", ".qwen/settings.json"),
+    ("vscode", ".config/Code/User/mcp.json"),
+    ("cursor", ".cursor/mcp.json"),
+];
+
+#[cfg(target_os = "linux")]
+#[test]
+fn other_agents_are_added_kept_told_of_and_removed() {
+    for (host, entry) in ENTRIES {
+        let user = User::new();
+        user.write(".entraclaw/config.toml", "[tools]\nsets = \"inbound, mail\"\n");
+        set_mode(&user.file(".entraclaw"), 0o700);
+        set_mode(&user.file(".entraclaw/config.toml"), 0o600);
+        let before = user.tree();
+        let told = user.done(&[host, "--with", "ask"]);
+        assert!(told.contains("`ask` may do all that you may do"), "{told}");
+        let text = user.read(entry);
+        assert!(text.contains("ENTRACLAW_TOOLS_SETS") && text.contains("\"inbound, mail, ask\""), "{text}");
+        let told = user.done(&[host, "--with", "ask"]);
+        assert!(told.contains("is connected already") && !told.contains("takes the tools"), "{told}");
+
+        let dropped = "takes the tools that ask other coding agents out again";
+        let told = user.done(&[host, "--dry-run"]);
+        assert!(told.contains(dropped), "{told}");
+        let told = user.done(&[host]);
+        assert!(told.contains(dropped) && !user.read(entry).contains("ENTRACLAW_TOOLS_SETS"), "{told}");
+        assert!(!user.done(&[host]).contains(dropped));
+
+        user.done(&[host, "--with", "ask"]);
+        let told = user.done(&[host, "--remove"]);
+        assert!(!told.contains(dropped), "{told}");
+        assert_eq!(user.tree(), before, "{host}");
+        user.done(&[host, "--with", "ask"]);
+        fs::remove_dir_all(user.file(".entraclaw/setup")).unwrap();
+        user.done(&[host, "--remove"]);
+        let left = fs::read_to_string(user.file(entry)).unwrap_or_default();
+        assert!(!left.contains("ENTRACLAW_TOOLS_SETS"), "{host}: {left}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn other_agents_come_beside_a_carrier() {
+    let user = User::new();
+    user.done(&["codex", "--with", "queue,ask"]);
+    let text = user.read(".codex/config.toml");
+    assert!(text.contains("ENTRACLAW_WAKE_CODEX_QUEUE = \"true\""), "{text}");
+    assert!(text.contains("ENTRACLAW_TOOLS_SETS = "), "{text}");
+    let (code, _, complaint) = user.run(&["codex", "--with", "ask,delegate"]);
+    assert_eq!(code, 2);
+    assert!(complaint.contains("\"delegate\" is none of ask, channel"), "{complaint}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_doctor_looks_for_agents_where_a_setup_added_them() {
+    let user = User::new();
+    user.done(&["claude-code"]);
+    assert!(!user.other("doctor").contains("agents"));
+    user.done(&["claude-code", "--with", "ask"]);
+    let told = user.other("doctor");
+    assert!(told.contains("no agent that can be asked is installed"), "{told}");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn another_home_folder_reaches_every_part() {
@@ -384,6 +455,8 @@ fn another_home_folder_reaches_every_part() {
 #[case(&["emacs"])]
 #[case(&["codex", "--with", "port"])]
 #[case(&["codex", "--with", "radio"])]
+#[case(&["codex", "--with", "ask=1"])]
+#[case(&["codex", "--without", "ask"])]
 #[case(&["opencode", "--with", "port=80"])]
 #[case(&["codex", "--print", "--remove"])]
 #[case(&["codex", "--scope", "world"])]

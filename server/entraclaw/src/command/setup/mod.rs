@@ -3,6 +3,7 @@
 
 mod disk;
 mod folders;
+mod receipts;
 mod unattended;
 mod work;
 
@@ -10,6 +11,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
+pub(super) use self::receipts::ask_is_set_up;
 pub(super) use self::unattended::unattended;
 use self::work::{Step, Work};
 use super::environment::Environment;
@@ -17,8 +19,8 @@ use super::output::{self, Done};
 use super::place::{Entry, Home, Place, open_home};
 use super::waiter;
 use crate::setup::{
-    ALLOW_ANSWERS, Carrier, FirstAnswer, Host, LeftOut, Os, Places, Request, Scope, first_answer, recipe,
-    runbook, told_of_answers, told_of_idle, unified,
+    ALLOW_ANSWERS, Addition, Additions, Carrier, FirstAnswer, Host, LeftOut, Os, Places, Request, Scope,
+    first_answer, recipe, runbook, sets_with_ask, told_of_answers, told_of_idle, unified,
 };
 use crate::status::amount::counted;
 use entraclaw_inbox::notice::last_told;
@@ -28,11 +30,13 @@ Examples:
   entraclaw setup claude-code                   connect it, for every project of yours
   entraclaw setup codex --with queue --dry-run  show what would change, change nothing
   entraclaw setup opencode --with port=5000     with a carrier that is off by default
+  entraclaw setup claude-code --with ask        with other coding agents as tools
   entraclaw setup claude-code --allow-answers   so that answers go out without a person
   entraclaw setup gemini-cli --print            one page: what to write by hand, how to start it
   entraclaw setup copilot-cli --remove          take everything out again
 Carriers: claude-code channel; copilot-cli extension; codex queue; opencode port[=N]; qwen-code input-file[=PATH]. On by themselves, until --without: claude-code inbox-socket and waking-hook; qwen-code peer-protocol.
-A setup without --with takes an earlier carrier out again, and one without --allow-answers what that let run. A file that can't be read whole is left alone, and so are all others.
+--with ask is for every host: the model gets the tools that ask other coding agents, beside those of the inbox.
+Each setup is whole by itself: one without --with takes an earlier carrier out again, and other coding agents too, which it says; one without --allow-answers takes out what that let run. A file that can't be read whole is left alone, and so are all others.
 Exit codes: 0 done, or nothing to do; 1 not done, and why; 2 wrong usage.";
 
 /// Flags of `setup`.
@@ -56,9 +60,9 @@ pub(super) struct Flags {
     /// Print the steps to connect this host by hand; no file is read
     #[arg(long, conflicts_with_all = ["dry_run", "remove"])]
     print: bool,
-    /// A carrier that is off by default
-    #[arg(long, value_name = "CARRIER", value_parser = Carrier::parse, num_args = 1..)]
-    with: Vec<Carrier>,
+    /// Additions, with commas between: `ask` for other coding agents as tools, or a carrier that is off by default
+    #[arg(long, value_name = "WHAT", value_parser = Additions::parse, num_args = 1..)]
+    with: Vec<Additions>,
     /// A carrier that is on by default and not wanted
     #[arg(long, value_name = "CARRIER", value_parser = LeftOut::parse, num_args = 1..)]
     without: Vec<LeftOut>,
@@ -108,6 +112,11 @@ fn perform(work: &Work<'_>, steps: &[Step], remove: bool, dry_run: bool, before_
     let changed = steps.iter().filter(|step| step.changes_text()).count();
     if changed > 0 {
         told.push('\n');
+    }
+    if !remove && steps.iter().any(Step::drops_ask) {
+        told.push_str(
+            "This takes the tools that ask other coding agents out again, as the command has no --with ask.\n",
+        );
     }
     if dry_run {
         told.push_str("Nothing was written (--dry-run).\n");
@@ -164,7 +173,16 @@ fn summary(request: &Request, steps: &[Step], changed: usize, remove: bool) -> S
 }
 
 fn request(flags: &Flags, place: &Place, environment: &Environment) -> Result<Request, String> {
-    let with = flags.with.iter().map(|carrier| ("with", carrier.name(), carrier.host()));
+    let additions: Vec<&Addition> = flags.with.iter().flat_map(|Additions(all)| all).collect();
+    let carriers: Vec<Carrier> = additions
+        .iter()
+        .filter_map(|addition| match addition {
+            Addition::Carrier(carrier) => Some(carrier.clone()),
+            Addition::Ask => None,
+        })
+        .collect();
+    let asks = additions.contains(&&Addition::Ask);
+    let with = carriers.iter().map(|carrier| ("with", carrier.name(), carrier.host()));
     let without = flags.without.iter().map(|left_out| ("without", left_out.name(), left_out.host()));
     if let Some((flag, name, host)) = without.chain(with).find(|(.., host)| *host != flags.host) {
         return Err(format!("--{flag} {name} is for {}, not for {}", host.name(), flags.host.name()));
@@ -195,7 +213,7 @@ fn request(flags: &Flags, place: &Place, environment: &Environment) -> Result<Re
     Ok(Request {
         host: flags.host,
         scope: flags.scope,
-        carriers: flags.with.clone(),
+        carriers,
         left_out: flags.without.clone(),
         host_version: last_told(&*place.storage(), flags.host.name()),
         consumer: place.config.inbox.consumer.as_ref().map(ToString::to_string),
@@ -203,6 +221,8 @@ fn request(flags: &Flags, place: &Place, environment: &Environment) -> Result<Re
             let certificates = environment.certificates.iter().map(|name| (*name).to_owned());
             environment.variables.keys().cloned().chain(certificates).collect()
         },
+        sets: asks.then(|| sets_with_ask(&place.config.tools)),
+        for_agents: environment.for_agents.keys().cloned().collect(),
         codex: environment.program("codex").as_deref().map(plain).transpose()?,
         allow_answers: flags.allow_answers,
         waiter: waiter::beside(&binary).as_deref().map(plain).transpose()?,

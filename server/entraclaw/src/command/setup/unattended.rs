@@ -1,19 +1,16 @@
 //! Finds the hosts that can't be left alone, by the receipts in the home folder and the running sessions: those that would
 //! wait for a person at their first answer, and those that nothing wakes.
-//! It must never fail because of a receipt that can't be read; then it reports less.
+//! It must never hold a host for attended because of a receipt that can't be read.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use super::folders::FOLDER;
-use super::work::{RECEIPT_BYTES_MAX, is_receipt};
-use crate::setup::{
-    ALLOW_ANSWERS, Content, FirstAnswer, Host, Receipt, WaysIn, first_answer, lets_answer, not_woken,
-};
+use super::receipts::readable;
+use crate::setup::{ALLOW_ANSWERS, Content, FirstAnswer, Host, WaysIn, first_answer, lets_answer, not_woken};
 use entraclaw_inbox::notice::{last_told, who_is};
 use entraclaw_inbox::sessions::sessions;
 use entraclaw_inbox::wake_up::WakeUpSettings;
-use entraclaw_seams::storage::{DiskStorage, Storage as _, read_whole};
+use entraclaw_seams::storage::DiskStorage;
 
 /// The state of one setup by its receipts.
 #[derive(Debug, Clone, Copy)]
@@ -61,10 +58,7 @@ fn is_of(owner: &str, family: &str) -> bool {
 
 fn owners(home: &DiskStorage, wake_ups: &WakeUpSettings) -> BTreeMap<String, SetUp> {
     let mut owners: BTreeMap<String, SetUp> = BTreeMap::new();
-    for name in home.list(FOLDER).unwrap_or_default().iter().filter(|name| is_receipt(name)) {
-        let path = format!("{FOLDER}/{name}");
-        let Ok(Some(bytes)) = read_whole(home, &path, RECEIPT_BYTES_MAX) else { continue };
-        let Ok(receipt) = serde_json::from_slice::<Receipt>(&bytes) else { continue };
+    for receipt in readable(home) {
         for (owner, content) in &receipt.owners {
             let fresh = SetUp { answers: false, ways: WaysIn::of_wake_ups(wake_ups) };
             let left = owners.entry(owner.clone()).or_insert(fresh);

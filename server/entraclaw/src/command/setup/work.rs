@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use super::super::place::unusable;
 use super::folders::FOLDER;
 use super::{disk, folders};
-use crate::setup::{self, Carrier, FileRecipe, Found, Host, Outcome, Receipt, Request, digest, recipe};
+use crate::setup::{
+    self, Carrier, FileRecipe, Found, Host, Outcome, Receipt, Request, adds_ask, digest, recipe,
+};
 use entraclaw_seams::storage::{DiskStorage, Lock, Storage as _, read_whole};
 
 /// Most receipts that are read.
@@ -43,6 +45,12 @@ pub(super) struct Step {
 impl Step {
     pub(super) fn changes_text(&self) -> bool {
         self.before != self.outcome.text
+    }
+
+    /// Whether an earlier setup added other coding agents, and they are gone after this step.
+    pub(super) fn drops_ask(&self) -> bool {
+        let adds = |text: Option<&str>| text.is_some_and(adds_ask);
+        adds(self.before.as_deref()) && !adds(self.outcome.text.as_deref())
     }
 }
 

@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 pub(super) use super::names::{ANSWERING_TOOLS, READING_TOOLS, SERVER};
 
+use super::asked;
 use super::content::{Content, Edit};
 use super::request::{Host, Os, Request, Scope};
 use entraclaw_inbox::rules::{self, WAIT_PROGRAM};
@@ -88,6 +89,7 @@ pub fn recipe(request: &Request) -> Recipe {
         ),
         HandsDown::Everything => {}
     }
+    recipe.notes.extend(asked::notes(request));
     if request.waiter.is_none() {
         recipe.notes.push(format!(
             "There is no {WAIT_PROGRAM} beside {}, so the model is told to run `entraclaw wait`, and a host that lets a program \
