@@ -219,11 +219,16 @@ fn listed(set: ToolSet) -> Vec<Value> {
 #[test]
 fn every_list_of_sets_names_them_all() {
     let all = ToolSet::ALL.map(ToolSet::as_str).join(", ");
-    assert_eq!(key::TOOLS_SETS.default, all);
+    let usual = ToolSet::DEFAULT.map(ToolSet::as_str).join(", ");
+    assert_eq!(key::TOOLS_SETS.default, usual);
     let starter = include_str!("../src/command/starter.toml");
     assert!(
         starter.contains(&format!("sets = \"{all}\"")),
         "command/starter.toml names other sets than {all}"
+    );
+    assert!(
+        starter.contains(&format!("When left out: {usual}.")),
+        "command/starter.toml names other usual sets than {usual}"
     );
     let help = include_str!("../../../docs/src/reference/commands.md");
     assert!(
