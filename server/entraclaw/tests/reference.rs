@@ -6,7 +6,7 @@
 #[path = "../../../docs/command_line.rs"]
 mod command_line;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
@@ -143,6 +143,34 @@ fn the_page_of_tools() {
 fn page(name: &str) -> String {
     let path = root().join("docs/src").join(name);
     std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn every_test_and_scenario_that_the_page_about_asking_names_is_there() {
+    let shown = page("ask.md");
+    let words: BTreeSet<&str> = shown.split('`').skip(1).step_by(2).collect();
+    let (mut tests, mut scenarios) = (0, BTreeSet::new());
+    let is_setting =
+        |name: &str| name == "…" || key::ALL.iter().any(|key| (key.section, key.name) == ("ask", name));
+    for word in words {
+        if let Some((module, test)) = word.rsplit_once("::").filter(|(module, _)| *module != "work") {
+            let path = match module {
+                "work::ask" => "server/entraclaw/tests/work/ask.rs".to_owned(),
+                _ => format!("server/agents/src/{module}.rs"),
+            };
+            let source = std::fs::read_to_string(root().join(&path)).unwrap_or_default();
+            assert!(source.contains(&format!("fn {test}(")), "{path} has no test {test}");
+            tests += 1;
+        } else if let Some(name) = word.strip_prefix("ask.").filter(|name| !is_setting(name)) {
+            scenarios.insert(name.to_owned());
+        }
+    }
+    assert!(tests > 20, "tests are named in another way");
+    let files = std::fs::read_dir(root().join("scenarios/suites/ask")).expect("the suite").flatten();
+    let names = files.map(|file| file.path().file_stem().unwrap_or_default().to_string_lossy().into_owned());
+    let there: BTreeSet<String> = names.collect();
+    let missing: Vec<_> = scenarios.difference(&there).collect();
+    assert!(missing.is_empty(), "there are no such scenarios: {missing:?}");
 }
 
 fn described(tool: &Value) -> String {
