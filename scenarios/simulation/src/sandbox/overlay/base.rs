@@ -78,6 +78,8 @@ fn request(wanted: &Wanted<'_>, carriers: Vec<setup::Carrier>) -> anyhow::Result
         consumer: None,
         // The entry of the sandbox says each variable itself.
         given: Vec::new(),
+        sets: None,
+        for_agents: Vec::new(),
         codex: None,
         // A person is at the terminal, and sees each dialog as it will be.
         allow_answers: false,
