@@ -176,7 +176,7 @@ impl Running {
         }
     }
 
-    /// Writes an event as a line of the file of events.
+    /// Writes an event as a line of the file of events, for who waits. A power cut may take it.
     pub fn event(&self, name: &str, detail: Value) {
         let mut said = self.said();
         let mut line = json!({"at": self.clock.now().to_string(), "event": name});
@@ -321,9 +321,6 @@ fn result_of(running: &Running, outcome: Outcome) -> WorkResult {
         Some(Ok(())) => said.kept,
         _ => 0,
     };
-    if let Some(events) = &mut said.events {
-        let _ = events.sync();
-    }
     WorkResult {
         v: 1,
         id: running.request.id.clone(),

@@ -99,7 +99,8 @@ impl Reader {
         if self.line.len() <= LINE_BYTES_MAX {
             return;
         }
-        if self.dialect == Dialect::Text {
+        // Before the first event it may be what a program says that reports nothing.
+        if self.dialect == Dialect::Text || !self.has_event {
             self.end_line(sink);
         } else {
             self.is_too_long = true;

@@ -122,7 +122,7 @@ fn an_error_is_heard_with_its_status(
 #[test]
 fn a_line_that_is_no_json_or_too_long_is_counted_and_the_next_is_read() {
     let long = format!("{{\"type\":\"{}\"}}", "x".repeat(2_000_000));
-    let output = format!("no json\n{long}\n\n{COPILOT}");
+    let output = format!("no json\n{COPILOT}{long}\n\n{COPILOT}");
     let mut reader = Reader::new(Dialect::Copilot);
     let mut all = Vec::new();
     reader.take(output.as_bytes(), &mut |said| all.push(said));
@@ -136,6 +136,7 @@ fn a_line_that_is_no_json_or_too_long_is_counted_and_the_next_is_read() {
 #[case("the answer is\n42\n")]
 #[case("42")]
 #[case("[1]\n{\"a\": 1}\n")]
+#[case(&"x".repeat(3_000_000))]
 fn a_program_that_reports_nothing_has_said_its_answer(#[case] output: &str) {
     assert_eq!(text(&heard(Dialect::Copilot, output, 3)), output);
 }
