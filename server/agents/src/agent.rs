@@ -6,7 +6,7 @@
 use entraclaw_mcp::arguments::Refusal;
 use entraclaw_mcp::nearest::nearest;
 
-use crate::question::Permissions;
+use crate::permissions::Permissions;
 
 /// How a value follows its flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -109,7 +109,7 @@ fn model(question: &Question, choices: Choices<'_>) -> Option<String> {
 mod tests {
     use super::*;
     use crate::agent::AGENTS;
-    use crate::question::Permissions;
+    use crate::permissions::Permissions;
     use proptest::prelude::*;
     use rstest::rstest;
 

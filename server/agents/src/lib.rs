@@ -1,18 +1,21 @@
 //! Other coding agents as tools: a host asks one, and an answer that comes late reaches the inbox.
 //!
 //! A call becomes one argument vector for the agent's program and one job of `entraclaw-work`, so an answer survives the
-//! host's limit, the host and this server. From the ground up: `agent` is the table of agents, `question` a checked call,
+//! host's limit, the host and this server. From the ground up: `permissions` orders what an agent may do, `agent` is the table of
+//! agents, `question` a checked call,
 //! `command_line` its arguments, `find` the programs of the machine, `failure` the classes of errors, `report` reads what
-//! a program writes, `scribe` writes the answer, `kind` is the job's own process, `task` its document, `wait` and `ticket`
-//! are the caller's side, `tools` and `provider` what the host sees.
+//! a program writes, `scribe` writes the answer, `kind` is the job's own process, `task` its document, `answered`, `wait`
+//! and `ticket` are the caller's side, `tools` and `provider` what the host sees.
 //!
 //! It must never show a shell a string, nor widen what the operator permits.
 
 mod agent;
+mod answered;
 mod command_line;
 mod failure;
 mod find;
 mod kind;
+mod permissions;
 mod provider;
 mod question;
 mod report;
@@ -23,11 +26,13 @@ mod tools;
 mod wait;
 
 pub use agent::{AGENTS, Agent, Dialect, Flag, PromptBy, SignedInBy, any_takes, by_name};
+pub use answered::Answered;
 pub use command_line::{Choices, CommandLine};
 pub use failure::Class;
 pub use find::{Finder, Found, Missing, Place, SystemFinder};
 pub use kind::AgentKind;
-pub use provider::{Answered, AskProvider, Settings};
-pub use question::{Asking, Bounds, PROMPT_BYTES_MAX, Permissions, Question};
+pub use permissions::Permissions;
+pub use provider::{AskProvider, Settings};
+pub use question::{Asking, Bounds, PROMPT_BYTES_MAX, Question};
 pub use task::{KIND, Task};
 pub use tools::SET;

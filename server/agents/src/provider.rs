@@ -2,9 +2,8 @@
 //!
 //! It must never keep a host waiting beyond its limit, nor start anything for a question that is wrong.
 
-use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use entraclaw_inbox::journal::ConsumerName;
@@ -15,21 +14,21 @@ use entraclaw_mcp::{
     Answer, Arguments, Begun, Beyond, Call, Connection, Offer, Offers, Provider, Receipt, Refusal,
 };
 use entraclaw_seams::random::Random;
-use entraclaw_work::{Ask, Claimed, Limits, Works};
+use entraclaw_work::{Ask, Limits, Works};
 use serde_json::json;
 
 use crate::agent::{AGENTS, Agent};
+use crate::answered::Answered;
 use crate::command_line::{Choices, CommandLine};
 use crate::failure::Class;
 use crate::find::{Finder, Found, Missing, Place};
-use crate::question::{Asking, Bounds, Permissions, Question};
+use crate::permissions::Permissions;
+use crate::question::{Asking, Bounds, Question};
 use crate::task::{KIND, Task};
 use crate::ticket;
 use crate::tools::{SET, tools};
 use crate::wait::{Waiting, wait};
 
-/// Whose receipts the provider's are.
-const READER: &str = "ask";
 /// How long an agent may take to end whose time is over.
 const AFTER_TIME_LIMIT: Duration = Duration::from_secs(60);
 /// The default number of sessions in a list.
@@ -80,22 +79,6 @@ pub struct AskProvider {
     pub answered: Answered,
 }
 
-/// Results whose answer has not left yet, by the number of their receipt. Clones share them.
-#[derive(Clone, Default)]
-pub struct Answered(Arc<Mutex<BTreeMap<u64, Claimed>>>);
-
-impl Answered {
-    fn locked(&self) -> MutexGuard<'_, BTreeMap<u64, Claimed>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Keeps a result until its answer has left, and marks the answer.
-    pub(crate) fn keep(&self, number: u64, claimed: Claimed, answer: Answer) -> Answer {
-        self.locked().insert(number, claimed);
-        answer.with_receipt(Receipt { reader: READER.to_owned(), number })
-    }
-}
-
 impl Provider for AskProvider {
     fn offers(&self) -> Offers {
         let tools = tools(self.settings.permissions, self.has_inbox);
@@ -123,17 +106,13 @@ impl Provider for AskProvider {
     }
 
     fn written(&mut self, receipt: &Receipt) {
-        if receipt.reader == READER
-            && let Some(claimed) = self.answered.locked().remove(&receipt.number)
-        {
+        if let Some(claimed) = self.answered.take(receipt) {
             claimed.hand_on();
         }
     }
 
     fn taken_back(&mut self, receipt: &Receipt) {
-        if receipt.reader == READER {
-            self.answered.locked().remove(&receipt.number);
-        }
+        self.answered.take(receipt);
     }
 }
 

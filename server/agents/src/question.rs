@@ -1,54 +1,18 @@
 //! What a caller asks, checked: the three prompts of the contract, and the bounds of each argument.
 //! It must never let a question through that the agent's program would refuse for a reason that is visible here.
 
-use std::fmt;
 use std::path::{Component, Path, PathBuf};
 
 use entraclaw_mcp::arguments::{Arguments, Refusal};
 use entraclaw_mcp::message::Object;
 
 use crate::agent::{AGENTS, Agent, Flag, by_name};
+use crate::permissions::Permissions;
 
 /// Most bytes of a prompt: systems refuse longer arguments (Linux: 128 KiB each, its name and the end included).
 pub const PROMPT_BYTES_MAX: usize = 120_000;
 /// Most characters of a model's name.
 const MODEL_CHARS_MAX: usize = 200;
-
-/// What an agent may do for a question.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Permissions {
-    /// Read, and nothing else.
-    ReadOnly,
-    /// Also change files in its folders.
-    Workspace,
-    /// All that its user may do, commands included.
-    All,
-}
-
-impl Permissions {
-    /// All, from the narrowest.
-    pub const ALL: [Self; 3] = [Self::ReadOnly, Self::Workspace, Self::All];
-
-    /// The word in the configuration and in calls.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::ReadOnly => "read-only",
-            Self::Workspace => "workspace",
-            Self::All => "all",
-        }
-    }
-
-    /// The permissions of this word.
-    pub fn parse(word: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|one| one.as_str() == word)
-    }
-}
-
-impl fmt::Display for Permissions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
 
 /// The tools that ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

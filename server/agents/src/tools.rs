@@ -7,7 +7,7 @@ use entraclaw_mcp::message::Object;
 use rmcp::model::{MetaObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
-use crate::question::Permissions;
+use crate::permissions::Permissions;
 
 /// The name of the set.
 pub const SET: &str = "ask";

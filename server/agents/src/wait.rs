@@ -10,7 +10,7 @@ use entraclaw_mcp::{Answer, Cancellation, Progress};
 use entraclaw_work::{Claimed, Job, Reply, Ticket, Works, kept_output};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use crate::provider::Answered;
+use crate::answered::Answered;
 use crate::ticket;
 
 /// The time before the host's limit at which the call is answered.

@@ -9,11 +9,12 @@ use tokio::time::Instant;
 
 use crate::answer::Answer;
 use crate::arguments::Refusal;
+use crate::beyond::Beyond;
 use crate::connection::{Caller, Open};
 use crate::hosts::HostRow;
 use crate::message::{Object, RpcError, take_arguments, text};
 use crate::nearest::nearest;
-use crate::provider::{Begun, Beyond, Call, Cancellation, Progress, Step, TIME_LIMIT};
+use crate::provider::{Begun, Call, Cancellation, Progress, Step, TIME_LIMIT};
 use crate::session::Session;
 
 /// Most calls whose work is done beside the connection at a time.

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use crate::provider::Beyond;
+use crate::beyond::Beyond;
 
 /// How long a call may wait on a host that is not in the table, in seconds. It is under the shortest default limit seen
 /// on any host (60 s), with room for a slow pipe.

@@ -7,6 +7,7 @@
 
 pub mod answer;
 pub mod arguments;
+mod beyond;
 mod call;
 mod cancel;
 pub mod connection;
@@ -30,10 +31,11 @@ pub mod tasks;
 
 pub use answer::{ANSWER_BYTES_MAX, Answer, FRAME_BYTES};
 pub use arguments::{Arguments, Refusal};
+pub use beyond::Beyond;
 pub use connection::{Caller, Connection, Limits, Opened, Options, Route};
 pub use era::{Era, LEGACY_NEWEST, LEGACY_VERSIONS, MODERN_VERSIONS};
 pub use framing::LINE_BYTES_MAX;
 pub use outgoing::OUT_BYTES_MAX;
-pub use provider::{Begun, Beyond, Call, Cancellation, Offer, Offers, Progress, Provider};
+pub use provider::{Begun, Call, Cancellation, Offer, Offers, Progress, Provider};
 pub use receipt::Receipt;
 pub use session::{Exit, serve};

@@ -13,6 +13,7 @@ use tokio::time::{Duration, Instant};
 
 use crate::answer::Answer;
 use crate::arguments::Refusal;
+use crate::beyond::Beyond;
 use crate::connection::{Caller, Connection};
 use crate::era::Era;
 use crate::message::{Id, Object, RpcError};
@@ -67,17 +68,6 @@ pub struct Call<'a> {
     pub progress: Progress,
     /// Becomes true when the host cancels. Work that must not be interrupted may ignore it.
     pub cancellation: Cancellation,
-}
-
-/// What becomes of a call that is open beyond the limit of its host.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Beyond {
-    /// The host gives it up.
-    GivenUp,
-    /// The host's model waits, as long as progress is reported this often.
-    KeptOpen(Duration),
-    /// The host lets its model go on meanwhile, and the late result wakes it; progress is to be reported this often.
-    InBackground(Duration),
 }
 
 /// The state of a call that has begun.

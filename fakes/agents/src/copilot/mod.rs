@@ -4,6 +4,7 @@
 mod args;
 mod failure;
 mod form;
+mod known_flags;
 mod permissions;
 pub(crate) mod refusal;
 mod session;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use crate::flags;
 use crate::script::Script;
 
-use super::args::FLAGS;
+use super::known_flags::FLAGS;
 use super::version::Version;
 
 pub(super) const INVALID_FORMAT: &str = "error: Invalid command format.\n\nIt looks like your prompt was not quoted, so the extra words were treated as separate arguments.\nWrap the prompt in quotes, for example: copilot -p \"your prompt here\"\n\nTry 'copilot --help' for more information.";

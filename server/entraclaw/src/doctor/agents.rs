@@ -4,8 +4,8 @@
 use entraclaw_agents::{Agent, Found, Missing};
 
 use super::Check;
-use super::checks::{fail, ok, warn};
 use super::facts::{AgentFacts, AskFacts, Facts};
+use super::found::{fail, ok, warn};
 
 const NAME: &str = "agents";
 

@@ -8,6 +8,7 @@ use jiff::SignedDuration;
 
 use super::agents::agents;
 use super::facts::{Answered, Facts, SignIn};
+use super::found::{fail, ok, warn};
 use super::{Check, Diagnosis, Level};
 use crate::status::amount::{ago, between, counted};
 use crate::status::judge;
@@ -100,18 +101,6 @@ fn work(facts: &Facts) -> Vec<Check> {
         checks.push(ok("work", found));
     }
     checks
-}
-
-pub(super) fn ok(name: &str, found: impl Into<String>) -> Check {
-    Check { name: name.to_owned(), level: Level::Ok, found: found.into(), fix: None }
-}
-
-pub(super) fn warn(name: &str, found: impl Into<String>, fix: impl Into<String>) -> Check {
-    Check { name: name.to_owned(), level: Level::Warn, found: found.into(), fix: Some(fix.into()) }
-}
-
-pub(super) fn fail(name: &str, found: impl Into<String>, fix: impl Into<String>) -> Check {
-    Check { name: name.to_owned(), level: Level::Fail, found: found.into(), fix: Some(fix.into()) }
 }
 
 /// A failure from a message of ours, which ends in `; the fix`.

@@ -5,6 +5,7 @@
 mod agents;
 mod checks;
 mod facts;
+mod found;
 pub mod show;
 
 use schemars::JsonSchema;

@@ -317,7 +317,8 @@ impl Request {
         let handed = self.handed_down();
         let is_ours = |name: &&String| *name != HOME_VARIABLE && handed.keeps(name, "");
         let ours = self.given.iter().filter(is_ours).cloned();
-        let mut names: Vec<String> = ours.chain(kept_from_agents(self)).collect();
+        let for_agents = if self.sets.is_some() { self.for_agents.as_slice() } else { &[] };
+        let mut names: Vec<String> = ours.chain(kept_from_agents(handed, for_agents)).collect();
         names.sort();
         names.dedup();
         names

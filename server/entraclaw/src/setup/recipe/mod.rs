@@ -89,7 +89,7 @@ pub fn recipe(request: &Request) -> Recipe {
         ),
         HandsDown::Everything => {}
     }
-    recipe.notes.extend(asked::notes(request));
+    recipe.notes.extend(asked::notes(request.sets.as_deref(), request.handed_down()));
     if request.waiter.is_none() {
         recipe.notes.push(format!(
             "There is no {WAIT_PROGRAM} beside {}, so the model is told to run `entraclaw wait`, and a host that lets a program \
