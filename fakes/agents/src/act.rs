@@ -1,4 +1,4 @@
-//! What an agent does, one thing at a time. An act is data; whoever plays it has the clock and the pipes.
+//! What an agent does, one thing at a time. An act is data; its player has the clock and the pipes.
 
 /// A signal that a fake gets or dies of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

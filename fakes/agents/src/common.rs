@@ -93,7 +93,7 @@ pub(crate) struct Run<'run> {
 }
 
 impl Run<'_> {
-    /// Stores what somebody said.
+    /// Stores what was said.
     pub(crate) fn stores(&self, pen: &mut Pen, who: &str, text: &str) {
         let line = json!({"type": who, "sessionId": self.session, "cwd": self.invocation.folder,
             "timestamp": pen.now(), "message": {"role": who, "content": text}});

@@ -8,7 +8,7 @@ pub enum Mark {
     Seen,
     /// The vendor's documents say so.
     Doc,
-    /// Nobody saw it. The fake needs some behaviour here.
+    /// It was not seen. The fake needs some behaviour here.
     Guess,
 }
 

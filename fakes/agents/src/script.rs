@@ -19,11 +19,11 @@ pub struct Script {
     /// The models that it lists and takes. Empty: it takes every name.
     #[serde(default)]
     pub models: Vec<String>,
-    /// Whether somebody is signed in. A token or a provider in the environment counts too.
+    /// Whether it is signed in. A token or a provider in the environment counts too.
     #[serde(default = "yes")]
     pub signed_in: bool,
     /// It is started as npm starts it: a launcher that starts the program itself as a second process of its group. If it
-    /// alone gets a signal, that of Gemini CLI goes on and tells nobody, and any other one dies alone.
+    /// alone gets a signal, that of Gemini CLI goes on without passing it on, and any other one dies alone.
     #[serde(default)]
     pub launcher: bool,
     /// What `-i` does where there is no terminal.

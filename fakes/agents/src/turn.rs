@@ -11,7 +11,7 @@ use crate::script::{Answer, Crash, Failure, Says, Tool};
 pub(crate) enum Verdict {
     /// It runs.
     Runs,
-    /// It needs a permission, and there is nobody to ask.
+    /// It needs a permission, and no user is there to ask.
     NobodyToAsk,
     /// A rule of the command line forbids it.
     Forbidden(String),

@@ -42,8 +42,6 @@ pub enum PromptBy {
     Joined(&'static str),
     /// As its input, which these last arguments ask for.
     Input(&'static [&'static str]),
-    /// As the last argument, behind `--`.
-    Last,
 }
 
 /// The language in which a program reports what it does.

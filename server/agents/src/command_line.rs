@@ -32,9 +32,10 @@ pub struct Choices<'a> {
 }
 
 impl CommandLine {
-    /// The command line of a question.
-    pub fn of(question: &Question, choices: Choices<'_>) -> Self {
+    /// The command line of a question; `None` if the program can't be kept to its permissions.
+    pub fn of(question: &Question, choices: Choices<'_>) -> Option<Self> {
         let agent = question.agent;
+        let permitting = agent.permitting(question.permissions)?;
         let mut line = Self {
             arguments: Vec::new(),
             input: None,
@@ -47,7 +48,7 @@ impl CommandLine {
             line.prompt(question);
         }
         line.words(agent.base);
-        line.words(agent.permitting(question.permissions).unwrap_or_default());
+        line.words(permitting);
         let (words, dialect, since) = agent.report;
         // An unknown version is taken for a new one: the programs update themselves.
         if choices.version.is_none_or(|version| version >= since) {
@@ -67,7 +68,7 @@ impl CommandLine {
         if !is_prompt_first {
             line.prompt(question);
         }
-        line
+        Some(line)
     }
 
     fn words(&mut self, words: &[&str]) {
@@ -91,7 +92,6 @@ impl CommandLine {
                 self.words(words);
                 self.input = Some(question.prompt.clone());
             }
-            PromptBy::Last => self.arguments.extend(["--".to_owned(), question.prompt.clone()]),
         }
     }
 }
@@ -127,7 +127,7 @@ mod tests {
 
     fn of(version: Option<[u64; 3]>) -> CommandLine {
         let choices = Choices { version, default_model: None, new_session: Some("an-id") };
-        CommandLine::of(&question("p"), choices)
+        CommandLine::of(&question("p"), choices).unwrap()
     }
 
     #[rstest]
@@ -153,15 +153,16 @@ mod tests {
     #[test]
     fn the_operators_model_wins_over_the_contracts_and_the_callers_over_both() {
         let choices = Choices { version: Some([0, 0, 420]), default_model: Some("mine"), new_session: None };
-        assert_eq!(CommandLine::of(&question("p"), choices).model.as_deref(), Some("mine"));
+        assert_eq!(CommandLine::of(&question("p"), choices).unwrap().model.as_deref(), Some("mine"));
         let question = Question { model: Some("yours".to_owned()), ..question("p") };
-        assert_eq!(CommandLine::of(&question, choices).model.as_deref(), Some("yours"));
+        assert_eq!(CommandLine::of(&question, choices).unwrap().model.as_deref(), Some("yours"));
     }
 
     #[test]
     fn a_session_is_resumed_in_place_of_a_new_one() {
         let question = Question { session: Some("old".to_owned()), ..question("p") };
-        let line = CommandLine::of(&question, Choices { new_session: Some("new"), ..Choices::default() });
+        let line =
+            CommandLine::of(&question, Choices { new_session: Some("new"), ..Choices::default() }).unwrap();
         assert!(line.arguments.contains(&"--resume=old".to_owned()));
         assert_eq!(line.session.as_deref(), Some("old"));
         assert!(!line.arguments.iter().any(|argument| argument.contains("new")));
@@ -176,6 +177,8 @@ mod tests {
                         agent, permissions, model: Some(model.clone()), ..question(&prompt)
                     };
                     let line = CommandLine::of(&question, Choices::default());
+                    prop_assert_eq!(line.is_some(), agent.permitting(permissions).is_some());
+                    let Some(line) = line else { continue };
                     let known = |argument: &str| {
                         agent.base.contains(&argument)
                             || agent.permitting(permissions).unwrap_or_default().contains(&argument)
@@ -187,10 +190,6 @@ mod tests {
                     while let Some(argument) = arguments.next() {
                         match agent.prompt {
                             PromptBy::Joined(flag) if argument.strip_prefix(flag) == Some(&prompt) => texts += 1,
-                            PromptBy::Last if argument == "--" => {
-                                prop_assert_eq!(arguments.next(), Some(prompt.as_str()));
-                                texts += 1;
-                            }
                             _ => {
                                 let model = agent.model.with(&model).unwrap_or_default();
                                 prop_assert_eq!(argument, model[0].as_str());

@@ -1,11 +1,11 @@
 //! Other coding agents as tools: a host asks one, and an answer that comes late reaches the inbox.
 //!
 //! A call becomes one argument vector for the agent's program and one job of `entraclaw-work`, so an answer survives the
-//! host's limit, the host and this server. From the ground up: `permissions` orders what an agent may do, `agent` is the table of
-//! agents, `question` a checked call,
-//! `command_line` its arguments, `find` the programs of the machine, `failure` the classes of errors, `report` reads what
-//! a program writes, `scribe` writes the answer, `kind` is the job's own process, `task` its document, `answered`, `wait`
-//! and `ticket` are the caller's side, `tools` and `provider` what the host sees.
+//! host's limit, the host and this server. From the ground up: `permissions` orders what an agent may do, `agent` is the
+//! table of agents, `question` a checked call, `command_line` its arguments, `find` the programs of the machine, `failure`
+//! the classes of errors, `report` reads what a program writes, `scribe` writes the answer, `kind` is the job's own
+//! process, `task` its document, `answered`, `wait` and `ticket` are the caller's side, `tools` and `provider` what the
+//! host sees.
 //!
 //! It must never show a shell a string, nor widen what the operator permits.
 

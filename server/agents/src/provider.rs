@@ -23,7 +23,7 @@ use crate::command_line::{Choices, CommandLine};
 use crate::failure::Class;
 use crate::find::{Finder, Found, Missing, Place};
 use crate::permissions::Permissions;
-use crate::question::{Asking, Bounds, Question};
+use crate::question::{Asking, Bounds, Question, cannot_be_kept};
 use crate::task::{KIND, Task};
 use crate::ticket;
 use crate::tools::{SET, tools};
@@ -183,6 +183,7 @@ impl AskProvider {
                 new_session: Some(&session),
             },
         );
+        let line = line.ok_or_else(|| cannot_be_kept(question.agent, question.permissions))?;
         let task = Task {
             permissions: question.permissions.to_string(),
             at_once: self.settings.at_once,

@@ -88,7 +88,7 @@ impl Question {
         };
         let agent = by_name(&agent)?;
         if agent.permitting(permissions).is_none() {
-            return Err(cannot_be_kept(agent, asking, permissions));
+            return Err(cannot_be_kept(agent, permissions));
         }
         if !add_dir.is_empty() && agent.add_dir == Flag::Missing {
             return Err(format!(
@@ -108,13 +108,10 @@ impl Question {
     }
 }
 
-fn cannot_be_kept(agent: &Agent, asking: Asking, permissions: Permissions) -> Refusal {
-    let widest = match asking {
-        Asking::Ask => "or use ask where the operator permits all",
-        _ => "or use ask",
-    };
+/// The refusal of a question whose agent can't be kept to its permissions.
+pub(crate) fn cannot_be_kept(agent: &Agent, permissions: Permissions) -> Refusal {
     format!(
-        "agent: {} can't be kept to {permissions} by its program; choose another agent, {widest}",
+        "agent: {} can't be kept to {permissions} by its program; choose another agent, or use ask where the operator permits all",
         agent.title
     )
 }
@@ -177,6 +174,13 @@ fn checked_model(model: String) -> Result<Option<String>, Refusal> {
     if model.chars().count() > MODEL_CHARS_MAX || model.chars().any(char::is_control) {
         return Err(
             "model: it is no name of a model; name one that the agent lists, or leave it out".to_owned()
+        );
+    }
+    // Some programs read a value that begins so as a flag of its own, such as the one that permits everything.
+    if model.starts_with('-') {
+        return Err(
+            "model: it begins with a dash, as no name of a model does; name a model, or leave it out"
+                .to_owned(),
         );
     }
     Ok(Some(model).filter(|model| !model.trim().is_empty()))
@@ -272,6 +276,7 @@ mod tests {
     #[case(json!({"prompt": "p", "sessionId": "--yolo"}), "sessionId: it is no id")]
     #[case(json!({"prompt": "p", "sessionId": "../../etc"}), "sessionId: it is no id")]
     #[case(json!({"prompt": "p", "model": "a\nb"}), "model: it is no name")]
+    #[case(json!({"prompt": "p", "agent": "gemini-cli", "model": "--yolo"}), "model: it begins with a dash")]
     #[case(json!({"prompt": "p", "adddir": "/a"}), "did you mean addDir?")]
     #[case(json!({"prompt": 5}), "prompt: expected a string")]
     fn a_wrong_argument_is_refused_with_its_remedy(#[case] arguments: Value, #[case] says: &str) {

@@ -27,11 +27,13 @@ pub(crate) fn whole(bytes: &[u8], total: u64) -> String {
 
 /// The answer of a result that is done: its text, and in one line what is known of it.
 pub(crate) fn answer(result: &WorkResult, storage: &Arc<dyn Storage>) -> String {
-    let (bytes, total) = kept_output(storage, &result.id, 0, PIECE_BYTES_MAX).unwrap_or_default();
+    let facts = result.facts_line().unwrap_or_default();
+    let room = PIECE_BYTES_MAX.saturating_sub(facts.len());
+    let (bytes, total) = kept_output(storage, &result.id, 0, room).unwrap_or_default();
     // Without its file the beginning is still in the result.
     let (mut text, total) = if total == 0 {
         let text = result.text.as_bytes();
-        (whole(&text[..text.len().min(PIECE_BYTES_MAX)], text.len() as u64 + 1), result.total_bytes)
+        (whole(&text[..text.len().min(room)], text.len() as u64 + 1), result.total_bytes)
     } else {
         (whole(&bytes, total), total)
     };
@@ -43,7 +45,7 @@ pub(crate) fn answer(result: &WorkResult, storage: &Arc<dyn Storage>) -> String 
             "\n(this is the beginning of {total} bytes; ask_status with the ticket {id} and the offset {length} reads on)"
         );
     }
-    if let Some(facts) = result.facts_line() {
+    if !facts.is_empty() {
         text.push_str("\n\n");
         text.push_str(&facts);
     }

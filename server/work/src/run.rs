@@ -176,7 +176,7 @@ impl Running {
         }
     }
 
-    /// Writes an event as a line of the file of events, for who waits. A power cut may take it.
+    /// Writes an event as a line of the file of events, for the caller that waits. A power cut may take it.
     pub fn event(&self, name: &str, detail: Value) {
         let mut said = self.said();
         let mut line = json!({"at": self.clock.now().to_string(), "event": name});

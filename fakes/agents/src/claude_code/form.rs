@@ -34,7 +34,7 @@ impl<'run> ClaudeForm<'run> {
         Self { run, args, messages: 0, turns: 1, denials: Vec::new(), streams: false }
     }
 
-    /// Nobody is signed in.
+    /// It is not signed in.
     pub(super) fn not_signed_in(&mut self, pen: &mut Pen, prompt: &str) {
         self.opens(pen, prompt);
         self.refused(pen, NOT_SIGNED_IN, "authentication_failed", None);

@@ -9,7 +9,7 @@ use super::texts;
 /// The variables that can hold a token, in the order in which they are looked at.
 const TOKENS: [&str; 3] = ["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"];
 
-/// Nobody is signed in, or there is no provider.
+/// It is not signed in, or there is no provider.
 pub(crate) fn before_a_session(script: &Script, invocation: &Invocation) -> Option<String> {
     if invocation.variable("COPILOT_PROVIDER_BASE_URL").is_some() {
         return None;
