@@ -76,8 +76,14 @@ pub trait Processes: Send + Sync {
     /// sessions, everything else in that session is ended too. Does nothing if the number belongs to another process now.
     /// Returns whether there was a group.
     fn end_group(&self, leader: &ProcessId, ending: Ending) -> io::Result<bool>;
-    /// Ends every process below this one, including those that left its group. Returns how many there were.
-    fn end_descendants(&self, ending: Ending) -> usize;
+    /// Ends every process below this one, including those that left its group, but not a spared one nor what is below it.
+    /// Returns how many there were.
+    fn end_descendants(&self, ending: Ending, spared: &[ProcessId]) -> usize;
+    /// The processes below another one; none where the system does not tell which process started which.
+    fn below(&self, process: &ProcessId) -> Vec<ProcessId>;
+    /// The memory of a process and of those below it, in bytes, in which shared pages count for each; `None` where the
+    /// system does not tell.
+    fn memory_bytes(&self, process: &ProcessId) -> Option<u64>;
     /// A value that changes with every start of the machine, where the system has one.
     fn boot_id(&self) -> Option<String>;
 }

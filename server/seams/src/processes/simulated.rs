@@ -77,8 +77,16 @@ impl Processes for SimulatedProcesses {
         Ok(is_alive)
     }
 
-    fn end_descendants(&self, _ending: Ending) -> usize {
+    fn end_descendants(&self, _ending: Ending, _spared: &[ProcessId]) -> usize {
         0
+    }
+
+    fn below(&self, _process: &ProcessId) -> Vec<ProcessId> {
+        Vec::new()
+    }
+
+    fn memory_bytes(&self, _process: &ProcessId) -> Option<u64> {
+        None
     }
 
     fn boot_id(&self) -> Option<String> {

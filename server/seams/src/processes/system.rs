@@ -30,8 +30,16 @@ impl Processes for SystemProcesses {
         platform::end_group(leader, ending)
     }
 
-    fn end_descendants(&self, ending: Ending) -> usize {
-        platform::end_descendants(ending)
+    fn end_descendants(&self, ending: Ending, spared: &[ProcessId]) -> usize {
+        platform::end_descendants(ending, spared)
+    }
+
+    fn below(&self, process: &ProcessId) -> Vec<ProcessId> {
+        platform::below(process)
+    }
+
+    fn memory_bytes(&self, process: &ProcessId) -> Option<u64> {
+        platform::memory_bytes(process)
     }
 
     fn boot_id(&self) -> Option<String> {
@@ -44,6 +52,8 @@ pub use linux::{Seen, look};
 
 #[cfg(target_os = "linux")]
 mod linux {
+    use super::ProcessId;
+
     /// A process as the system describes it.
     #[derive(Debug, Clone, PartialEq, Eq)]
     pub struct Seen {
@@ -81,6 +91,32 @@ mod linux {
         let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
         let numbers = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
         numbers.filter_map(|pid| Some((pid, look(pid)?))).collect()
+    }
+
+    /// The processes below another one, but not a spared one nor what is below it.
+    pub(super) fn below(top: u32, spared: &[ProcessId]) -> Vec<ProcessId> {
+        let id = |pid: u32, seen: &Seen| ProcessId { pid, began: Some(seen.began.clone()) };
+        let mut all = all();
+        all.retain(|(pid, seen)| {
+            !spared.iter().any(|spared| spared.pid == *pid && *spared == id(*pid, seen))
+        });
+        let mut found: Vec<ProcessId> = Vec::new();
+        let mut parents = vec![top];
+        while let Some(parent) = parents.pop() {
+            for (pid, seen) in all.iter().filter(|(_, seen)| seen.parent == parent) {
+                found.push(id(*pid, seen));
+                parents.push(*pid);
+            }
+        }
+        found
+    }
+
+    /// The resident memory of a process, in bytes.
+    #[expect(clippy::disallowed_methods, reason = "the system describes a process in a file")]
+    pub(super) fn resident_bytes(pid: u32) -> Option<u64> {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        let kilobytes = text.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
+        kilobytes.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok().map(|kilobytes| kilobytes * 1024)
     }
 
     #[cfg(test)]
@@ -169,23 +205,42 @@ mod platform {
     }
 
     #[cfg(target_os = "linux")]
-    pub(super) fn end_descendants(ending: Ending) -> usize {
-        let all = super::linux::all();
-        let mut below = vec![std::process::id()];
-        let mut at = 0;
-        while at < below.len() {
-            let parent = below[at];
-            below.extend(all.iter().filter(|(_, seen)| seen.parent == parent).map(|(pid, _)| *pid));
-            at += 1;
-        }
-        let ended = below[1..].iter().filter_map(|pid| raw(*pid));
+    pub(super) fn end_descendants(ending: Ending, spared: &[ProcessId]) -> usize {
+        let below = super::linux::below(std::process::id(), spared);
+        let ended = below.iter().filter_map(|process| raw(process.pid));
         ended.filter(|pid| kill(*pid, signal_of(ending)).is_ok()).count()
     }
 
     /// These systems don't tell which process started which.
     #[cfg(not(target_os = "linux"))]
-    pub(super) fn end_descendants(_ending: Ending) -> usize {
+    pub(super) fn end_descendants(_ending: Ending, _spared: &[ProcessId]) -> usize {
         0
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(super) fn below(process: &ProcessId) -> Vec<ProcessId> {
+        if identify(process.pid).as_ref() == Some(process) {
+            super::linux::below(process.pid, &[])
+        } else {
+            Vec::new()
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn below(_process: &ProcessId) -> Vec<ProcessId> {
+        Vec::new()
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(super) fn memory_bytes(process: &ProcessId) -> Option<u64> {
+        let own = super::linux::resident_bytes(process.pid)?;
+        let below = below(process);
+        Some(own + below.iter().filter_map(|one| super::linux::resident_bytes(one.pid)).sum::<u64>())
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn memory_bytes(_process: &ProcessId) -> Option<u64> {
+        None
     }
 
     #[cfg(target_os = "linux")]
@@ -224,8 +279,16 @@ mod platform {
         Ok(command.status()?.success())
     }
 
-    pub(super) fn end_descendants(_ending: Ending) -> usize {
+    pub(super) fn end_descendants(_ending: Ending, _spared: &[ProcessId]) -> usize {
         0
+    }
+
+    pub(super) fn below(_process: &ProcessId) -> Vec<ProcessId> {
+        Vec::new()
+    }
+
+    pub(super) fn memory_bytes(_process: &ProcessId) -> Option<u64> {
+        None
     }
 
     pub(super) fn boot_id() -> Option<String> {
@@ -246,6 +309,20 @@ mod tests {
         assert!(!SystemProcesses.is_alive(&other));
         assert!(!SystemProcesses.end_group(&other, Ending::Kill).unwrap(), "it is not signalled");
         assert!(SystemProcesses.boot_id().is_some());
+    }
+
+    #[test]
+    fn a_child_is_below_this_process_until_it_ends() {
+        let own = SystemProcesses.identify(std::process::id()).unwrap();
+        let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+        let id = SystemProcesses.identify(child.id()).unwrap();
+        assert!(SystemProcesses.below(&own).contains(&id));
+        assert!(SystemProcesses.memory_bytes(&own) > SystemProcesses.memory_bytes(&id));
+        assert!(!linux::below(own.pid, std::slice::from_ref(&id)).contains(&id), "it is spared");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!SystemProcesses.below(&own).contains(&id));
+        assert!(SystemProcesses.below(&id).is_empty() && SystemProcesses.memory_bytes(&id).is_none());
     }
 
     #[test]

@@ -47,6 +47,13 @@ pub trait Storage: Send + Sync {
     fn replace_derived(&self, path: &str, bytes: &[u8]) -> io::Result<()>;
     /// Renames a file within the tree and syncs its folder.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+    /// Renames a file within the tree without a sync, for a file that a power cut may take.
+    ///
+    /// # Errors
+    /// Fails with the error of the disk.
+    fn rename_derived(&self, from: &str, to: &str) -> io::Result<()> {
+        self.rename(from, to)
+    }
     /// Removes a file and syncs its folder; a missing one is fine. Not every disk keeps its promise, so a caller that could
     /// not handle the file's return after a power cut first writes down that it is removed.
     fn remove(&self, path: &str) -> io::Result<()>;

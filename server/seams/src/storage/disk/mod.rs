@@ -243,6 +243,11 @@ impl Storage for DiskStorage {
         if from.parent() == to.parent() { Ok(()) } else { self.names.sync_parent(&from) }
     }
 
+    fn rename_derived(&self, from: &str, to: &str) -> io::Result<()> {
+        let (from, to) = (self.path(from)?, self.path(to)?);
+        fs::rename(&from, &to).map_err(at(&from))
+    }
+
     fn remove(&self, path: &str) -> io::Result<()> {
         let path = self.path(path)?;
         let removed = found(fs::remove_file(&path)).map_err(at(&path))?;
