@@ -7,7 +7,8 @@
 //! From the ground up: `request` has the documents of a job, `claim` decides who gets the result, `folder` has a job's
 //! files, `works` is the caller's side, `run` is the job's own process with its kinds (`program` is one), `collect`
 //! finds results without a waiting caller, `source` appends them to the journal, `look` shows a job to the holder of its
-//! ticket, `survey` counts jobs for people. `attend` looks after a program that a kind starts.
+//! ticket, `survey` counts jobs for people. `attend` looks after a program that a kind starts, and `standby` has processes that are
+//! ready for a job before it is asked.
 //!
 //! It must never begin work by itself, and a result must never go both ways or neither.
 
@@ -20,6 +21,7 @@ mod program;
 mod request;
 mod run;
 mod source;
+mod standby;
 mod survey;
 mod works;
 
@@ -30,7 +32,8 @@ pub use folder::{SPOOL, WORK};
 pub use look::{Events, Look, kept_output, look, looks};
 pub use program::{Program, ProgramSpec};
 pub use request::{Ask, Ended, Limits, Request, WorkResult};
-pub use run::{Kind, Kinds, Outcome, RunError, RunParts, Running, Stop, run};
+pub use run::{Kind, Kinds, Outcome, Prepared, RunError, RunParts, Running, Stop, run};
 pub use source::{CONSUMER_KEY, WorkSource};
+pub use standby::{StandbyError, Standing, stand_by};
 pub use survey::{WorkSummary, survey};
 pub use works::{BeginError, Claimed, Job, Reply, Ticket, Works, WorksParts};

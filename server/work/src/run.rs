@@ -8,6 +8,7 @@ use std::time::Duration;
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::processes::{Ending, ProcessId, Processes};
 use entraclaw_seams::storage::{AppendFile, Storage};
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
@@ -52,6 +53,29 @@ pub trait Kind: Send + Sync {
     fn name(&self) -> &'static str;
     /// Does the work. It awaits [`Running::stopped`] and ends soon after; processes that it leaves behind are ended.
     fn run(&self, running: Running) -> BoxFuture<'static, Outcome>;
+
+    /// Gets ready for jobs that are asked later, as `what` describes.
+    ///
+    /// # Errors
+    /// Says why it can't get ready. Most kinds have nothing that they could get ready.
+    fn prepare(&self, _what: Value) -> BoxFuture<'static, Result<Box<dyn Prepared>, String>> {
+        let name = self.name();
+        async move { Err(format!("work of the kind `{name}` has nothing to get ready")) }.boxed()
+    }
+}
+
+/// A kind of work that is ready for a job.
+pub trait Prepared: Send {
+    /// The processes that it keeps between jobs.
+    fn spared(&self) -> Vec<ProcessId>;
+    /// Does the work of a job, as [`Kind::run`] does.
+    fn run(&mut self, running: Running) -> BoxFuture<'_, Outcome>;
+    /// Gets ready for the next job; `false` if it must not take another one.
+    fn renew(&mut self) -> BoxFuture<'_, bool>;
+    /// Waits until it can't take a job any more.
+    fn ended(&mut self) -> BoxFuture<'_, ()>;
+    /// Ends what it keeps.
+    fn end(self: Box<Self>) -> BoxFuture<'static, ()>;
 }
 
 /// The kinds of work that a process can do.
@@ -66,7 +90,7 @@ impl Kinds {
         self
     }
 
-    fn get(&self, name: &str) -> Option<&dyn Kind> {
+    pub(crate) fn get(&self, name: &str) -> Option<&dyn Kind> {
         self.0.iter().find(|kind| kind.name() == name).map(|kind| &**kind)
     }
 }
@@ -221,6 +245,25 @@ impl Running {
 /// # Errors
 /// Fails if this process must not run the job; then nothing was changed.
 pub async fn run(id: &str, parts: RunParts, signalled: impl Future<Output = ()>) -> Result<Ended, RunError> {
+    run_with(id, &parts, signalled, &[], |running| {
+        let name = &running.request.ask.kind;
+        if let Some(kind) = parts.kinds.get(name) {
+            return kind.run(running);
+        }
+        let problem = format!("this version of entraclaw has no work of the kind `{name}`; update it");
+        async move { Outcome::Failed(problem) }.boxed()
+    })
+    .await
+}
+
+/// Runs one job to its end by this function. The spared processes outlive it.
+pub(crate) async fn run_with<'a>(
+    id: &str,
+    parts: &RunParts,
+    signalled: impl Future<Output = ()>,
+    spared: &[ProcessId],
+    does: impl FnOnce(Running) -> BoxFuture<'a, Outcome>,
+) -> Result<Ended, RunError> {
     let folder = Folder::new(parts.storage.clone(), id);
     let unknown = || RunError::Unknown(id.chars().take(64).collect());
     if !crate::folder::is_id(id) {
@@ -235,7 +278,7 @@ pub async fn run(id: &str, parts: RunParts, signalled: impl Future<Output = ()>)
     let trace = Trace {
         process: parts.processes.identify(parts.pid).map(|id| id.to_string()),
         boot: parts.processes.boot_id(),
-        groups: Vec::new(),
+        groups: spared.iter().map(ToString::to_string).collect(),
     };
     folder.write_trace(&trace)?;
     let (stop, stopped) = watch::channel(None);
@@ -248,8 +291,12 @@ pub async fn run(id: &str, parts: RunParts, signalled: impl Future<Output = ()>)
         said: Arc::new(Mutex::new(Said { trace, ..Said::default() })),
     };
     running.event("started", json!({"pid": parts.pid}));
-    let outcome = work(&parts, &running, &folder, &stop, signalled).await;
-    end_all(&*parts.processes).await;
+    let outcome = if folder.is_cancelled() {
+        Outcome::Cancelled
+    } else {
+        work(parts, &running, &folder, &stop, signalled, does(running.clone())).await
+    };
+    end_all(&*parts.processes, spared).await;
     let result = result_of(&running, outcome);
     running.event("ended", json!({"ended": result.ended}));
     write(&folder, result.clone()).await?;
@@ -262,17 +309,8 @@ async fn work(
     folder: &Folder,
     stop: &watch::Sender<Option<Stop>>,
     signalled: impl Future<Output = ()>,
+    mut doing: BoxFuture<'_, Outcome>,
 ) -> Outcome {
-    if folder.is_cancelled() {
-        return Outcome::Cancelled;
-    }
-    let Some(kind) = parts.kinds.get(&running.request.ask.kind) else {
-        let name = &running.request.ask.kind;
-        return Outcome::Failed(format!(
-            "this version of entraclaw has no work of the kind `{name}`; update it"
-        ));
-    };
-    let mut doing = kind.run(running.clone());
     let why = {
         let cancelled = async {
             while !folder.is_cancelled() {
@@ -300,10 +338,10 @@ async fn work(
     }
 }
 
-/// Ends the remaining processes below this one.
-async fn end_all(processes: &dyn Processes) {
+/// Ends the remaining processes below this one, but for the spared ones.
+pub(crate) async fn end_all(processes: &dyn Processes, spared: &[ProcessId]) {
     for _ in 0..END_ROUNDS {
-        if processes.end_descendants(Ending::Kill) == 0 {
+        if processes.end_descendants(Ending::Kill, spared) == 0 {
             return;
         }
         sleep(Duration::from_millis(5)).await;

@@ -11,6 +11,7 @@ use entraclaw_seams::clock::Clock;
 use entraclaw_seams::processes::{Processes, Program};
 use entraclaw_seams::random::Random;
 use entraclaw_seams::storage::{Lock, Storage};
+use serde_json::Value;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use crate::claim::{Claim, Move};
@@ -18,9 +19,12 @@ use crate::collect::{Collector, JOBS_MAX};
 use crate::folder::{CALLERS, Folder, SPOOL, caller_path, ids};
 use crate::look::Events;
 use crate::request::{Ask, Ended, Request, TITLE_CHARS_MAX, WorkResult};
+use crate::standby::{Plan, Standing};
 
 /// The pause between two looks at a result, if the disk does not report changes.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How long a process that stands by may take to take a job.
+const TAKEN_WITHIN: Duration = Duration::from_millis(500);
 
 /// The parts of [`Works`].
 #[derive(Clone)]
@@ -95,6 +99,14 @@ impl Works {
     /// # Errors
     /// Fails if the job has not begun; then no result will come.
     pub fn begin(&self, ask: Ask) -> Result<Job, BeginError> {
+        self.begin_at(ask, None)
+    }
+
+    /// As [`Works::begin`], by a process that stands by if it waits for a job.
+    ///
+    /// # Errors
+    /// Fails if the job has not begun; then no result will come.
+    pub fn begin_at(&self, ask: Ask, standing: Option<&Standing>) -> Result<Job, BeginError> {
         let storage = &self.parts.storage;
         if ids(&**storage)?.len() >= JOBS_MAX {
             let WorksParts { storage: own, clock, processes, .. } = self.parts.clone();
@@ -118,20 +130,52 @@ impl Works {
             let _ = folder.remove();
             return Err(error.into());
         }
-        let home = (!self.parts.home.is_empty()).then(|| ["--home".to_owned(), self.parts.home.clone()]);
-        let arguments = ["work".to_owned(), id.clone(), "--detach".to_owned()].into_iter();
-        let program = Program {
-            file: self.parts.program.clone(),
-            arguments: arguments.chain(home.into_iter().flatten()).collect(),
+        let mut job = Job {
+            folder,
+            title: request.ask.title,
+            is_decided: false,
+            session: self.clone(),
+            handed_to: None,
         };
-        if let Err(error) = self.parts.processes.start_detached(&program) {
+        // A process that can't be handed the job is as good as none.
+        if let Some(standing) = standing.filter(|standing| standing.hand_over(&id).unwrap_or(false)) {
+            job.handed_to = Some(standing.clone());
+            return Ok(job);
+        }
+        if let Err(error) = self.start(&["work", &id]) {
+            job.is_decided = true;
             // While this holds the lock, no process can begin the job.
-            if let Ok(Some(_lock)) = folder.lock() {
-                let _ = folder.remove();
+            if let Ok(Some(_lock)) = job.folder.lock() {
+                let _ = job.folder.remove();
             }
             return Err(BeginError::Start(error));
         }
-        Ok(Job { folder, title: request.ask.title, is_decided: false, session: self.clone() })
+        Ok(job)
+    }
+
+    /// Starts a process that gets ready for jobs of a kind, as `what` describes. At most `at_most` such processes run in this
+    /// home folder; one more ends at once.
+    ///
+    /// # Errors
+    /// Fails if the process was not started.
+    pub fn stand_by(&self, kind: &str, what: Value, at_most: u32) -> Result<Standing, BeginError> {
+        self.lock_session()?;
+        let standing = Standing::new(self.parts.storage.clone(), &self.parts.random.uuid());
+        let plan = Plan { v: 1, kind: kind.to_owned(), what, session: self.session.clone(), at_most };
+        standing.write_plan(&plan)?;
+        if let Err(error) = self.start(&["work", "--standby", standing.key()]) {
+            let _ = standing.remove_plan();
+            return Err(BeginError::Start(error));
+        }
+        Ok(standing)
+    }
+
+    fn start(&self, arguments: &[&str]) -> io::Result<()> {
+        let home = (!self.parts.home.is_empty()).then_some(["--home", &self.parts.home]);
+        let arguments = arguments.iter().copied().chain(["--detach"]).chain(home.into_iter().flatten());
+        let program =
+            Program { file: self.parts.program.clone(), arguments: arguments.map(str::to_owned).collect() };
+        self.parts.processes.start_detached(&program)
     }
 
     /// Asks a job to stop, even if another session began it. Its process cleans up and reports that it was cancelled.
@@ -174,6 +218,8 @@ pub struct Job {
     title: String,
     is_decided: bool,
     session: Works,
+    /// The process that stands by and may not have taken the job yet.
+    handed_to: Option<Standing>,
 }
 
 impl Job {
@@ -199,13 +245,19 @@ impl Job {
     /// the caller gets a ticket.
     pub async fn until(mut self, deadline: Instant) -> Reply {
         let mut news = self.folder.storage.changes(SPOOL);
+        let taken_by = Instant::now() + TAKEN_WITHIN;
         loop {
             if let Some(claimed) = self.try_take() {
                 return Reply::Done(Box::new(claimed));
             }
-            if Instant::now() >= deadline {
+            let now = Instant::now();
+            if now >= deadline {
                 return Reply::Ticket(self.let_go());
             }
+            if now >= taken_by {
+                self.make_sure_it_begins();
+            }
+            let deadline = if self.handed_to.is_some() { deadline.min(taken_by) } else { deadline };
             // Even a watched folder may be on a medium that misses a change.
             let look_at = match &news {
                 Some(news) if news.is_complete() => deadline,
@@ -250,7 +302,24 @@ impl Job {
         })
     }
 
+    /// Starts a process for the job if the one that stood by has not taken it.
+    fn make_sure_it_begins(&mut self) {
+        let Some(standing) = self.handed_to.take() else { return };
+        match standing.take_back(&self.folder.id) {
+            Ok(true) => {
+                if let Err(error) = self.session.start(&["work", &self.folder.id]) {
+                    tracing::warn!(%error, id = self.folder.id, "a job could not begin and is lost");
+                }
+            }
+            Ok(false) => {}
+            Err(error) => {
+                tracing::warn!(%error, id = self.folder.id, "can't tell whether a job has begun");
+            }
+        }
+    }
+
     fn release(&mut self) {
+        self.make_sure_it_begins();
         if std::mem::replace(&mut self.is_decided, true) {
             return;
         }
