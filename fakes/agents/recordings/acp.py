@@ -72,11 +72,64 @@ class Client:
         return self.wait(self.start(method, params), limit)
 
 
+# The arguments of a question that may do all, that may only read, and that may change files in its folder.
+PERMISSIONS = [
+    ["--allow-all-tools", "--no-ask-user", "--silent"],
+    ["--allow-all-tools", "--no-ask-user", "--silent", "--available-tools=view,grep,glob", "--deny-tool=write", "--deny-tool=shell"],
+    ["--allow-all-tools", "--no-ask-user", "--silent", "--available-tools=view,grep,glob,create,edit", "--deny-tool=shell", "--disallow-temp-dir"],
+]
+
+
+def standing_by(world, model, argv, env, log):
+    """What a process that stands by does: permissions by arguments, a new session for each prompt, and what a session leaves."""
+    for flags in PERMISSIONS:
+        log.append({"ms": 0, "dir": "step", "msg": "--acp " + " ".join(flags)})
+        subprocess.run(["find", world.project, world.beside, "-type", "f", "-delete"], check=True)
+        c = Client(world, argv + flags, env, log)
+
+        def say(what):
+            log.append({"ms": round((time.monotonic() - c.begin) * 1000), "dir": "step", "msg": what})
+
+        def ask(session, steps):
+            model.script = json.loads(json.dumps(steps).replace("@PROJECT@", world.project).replace("@BESIDE@", world.beside))
+            model.at = 0
+            return c.ask("session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": "hello"}]})
+
+        c.ask("initialize", {"protocolVersion": 1, "clientCapabilities": {}})
+        new = c.ask("session/new", {"cwd": world.project, "mcpServers": []})
+        if "result" not in new:
+            say("it begins no session")
+            c.child.kill()
+            continue
+        session = new["result"]["sessionId"]
+        for n, steps in enumerate((
+            [{"text": "ANSWER-1"}],
+            [{"shell": "touch shell-made"}, {"text": "AFTER-SHELL"}],
+            [{"write": "@PROJECT@/write-inside"}, {"text": "AFTER-INSIDE"}],
+            [{"write": "@BESIDE@/write-outside"}, {"text": "AFTER-OUTSIDE"}],
+            [{"shell": "sleep 47 & echo started"}, {"text": "AFTER-BACKGROUND"}],
+            [{"shell": "echo hi"}, {"status": 402, "message": "You have no quota"}],
+        )):
+            say("prompt %d, in a session of its own: %s" % (n + 1, json.dumps(steps[0])))
+            ask(session, steps)
+            with open(world.home + "/.copilot/session-state/%s/events.jsonl" % session) as f:
+                say({"kinds of stored events at the answer": [json.loads(line)["type"] for line in f]})
+            c.ask("session/close", {"sessionId": session})
+            session = c.ask("session/new", {"cwd": world.project, "mcpServers": []})["result"]["sessionId"]
+        time.sleep(0.5)
+        say({"processes with sleep after the session was closed": [t for _, t in harness.marked(env["REC_MARK"]) if "sleep" in t], "files": world.files()})
+        c.child.stdin.close()
+        c.child.wait(10)
+        for pid, text in harness.marked(env["REC_MARK"]):
+            os.kill(pid, signal.SIGKILL)
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__)
     p.add_argument("--agents", required=True)
     p.add_argument("--out", required=True)
     p.add_argument("--version", required=True)
+    p.add_argument("--standing-by", action="store_true", help="record what a process that stands by does, as acp-standing-by.jsonl")
     a = p.parse_args()
     os.environ["AGENTS"] = a.agents
     world = harness.World()
@@ -87,6 +140,9 @@ def main():
     env.update({k: v.replace("@PORT@", str(model.port)) for k, v in copilot.ENV.items()})
     log = []
     argv = [copilot.binary("%s/copilot-%s" % (a.agents, a.version)), "--acp", "--no-color", "--no-auto-update"]
+    if a.standing_by:
+        standing_by(world, model, argv, env, log)
+        return write(a, world, model, log, "acp-standing-by.jsonl")
     c = Client(world, argv, env, log)
 
     def script(steps):
@@ -196,10 +252,14 @@ def main():
     c.child.send_signal(signal.SIGTERM)
     c.child.wait(10)
     say("exit %d" % c.child.returncode)
+    return write(a, world, model, log, "acp.jsonl")
+
+
+def write(a, world, model, log, name):
     out = "%s/copilot-%s" % (a.out, a.version)
     os.makedirs(out, exist_ok=True)
     flood = [e for e in log if not (e["dir"] == "agent>client" and e["msg"].get("params", {}).get("update", {}).get("sessionUpdate") in ("available_commands_update",))]
-    with open(out + "/acp.jsonl", "w") as f:
+    with open(out + "/" + name, "w") as f:
         for entry in flood:
             f.write(world.clean(json.dumps(entry, ensure_ascii=False), model.port) + "\n")
     world.drop()
