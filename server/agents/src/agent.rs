@@ -3,6 +3,8 @@
 //!
 //! Each row is recorded from the real program in `docs/src/facts/agents.md`.
 
+use std::path::PathBuf;
+
 use entraclaw_mcp::arguments::Refusal;
 use entraclaw_mcp::nearest::nearest;
 
@@ -99,8 +101,21 @@ pub struct Agent {
     pub permissions: [Option<&'static [&'static str]>; 3],
     /// The arguments for a report, its language, and the first version that has it. Older ones answer as text.
     pub report: (&'static [&'static str], Dialect, [u64; 3]),
+    /// How its program stands by for the next question, if it can.
+    pub warm: Option<Warm>,
     /// What shows that it is signed in.
     pub signed_in_by: SignedInBy,
+}
+
+/// How a program stands by: over the Agent Client Protocol, on its input and output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Warm {
+    /// The arguments for it, before those that permit.
+    pub arguments: &'static [&'static str],
+    /// The first version that was seen to answer as it does in a run of its own.
+    pub oldest: [u64; 3],
+    /// The file of a session's events below the agent's own folder; `{}` stands for the session.
+    pub events: &'static str,
 }
 
 /// How it can be seen, without starting it, that an agent is signed in.
@@ -119,6 +134,16 @@ impl Agent {
     pub fn permitting(&self, permissions: Permissions) -> Option<&'static [&'static str]> {
         let at = Permissions::ALL.iter().position(|one| *one == permissions).unwrap_or(0);
         self.permissions[at]
+    }
+
+    /// Its own folder, from its variables.
+    pub fn folder(&self, variables: &[(String, String)]) -> Option<PathBuf> {
+        let value = |name: &str| {
+            let given = variables.iter().find(|(known, value)| known == name && !value.is_empty());
+            given.map(|(_, value)| PathBuf::from(value))
+        };
+        let (variable, below) = self.signed_in_by.folder;
+        value(variable).or_else(|| Some(value(USER_HOME)?.join(below)))
     }
 
     /// Whether it may be given this variable.
@@ -148,6 +173,9 @@ pub fn by_name(name: &str) -> Result<&'static Agent, Refusal> {
     let name: String = name.chars().take(40).collect();
     Err(format!("agent: {name:?} is not known{hint}; known agents: {}", names.join(", ")))
 }
+
+/// The variable of the user's home folder.
+const USER_HOME: &str = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
 
 /// The variables that every agent gets: who and where the user is, how to reach the network, how to write for people.
 /// `CLAUDECODE` and its like are left out, for they make an agent believe that it runs inside another.
@@ -225,6 +253,12 @@ pub const AGENTS: &[Agent] = &[
             Some(&[]),
         ],
         report: (&["--output-format=json"], Dialect::Copilot, [0, 0, 422]),
+        // Older ones ask over this protocol for a sign-in with GitHub, whatever their provider is.
+        warm: Some(Warm {
+            arguments: &["--acp"],
+            oldest: [1, 0, 102],
+            events: "session-state/{}/events.jsonl",
+        }),
         signed_in_by: SignedInBy {
             variables: &["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_BASE_URL"],
             folder: ("COPILOT_HOME", ".copilot"),
@@ -261,6 +295,7 @@ pub const AGENTS: &[Agent] = &[
             Some(&["--allowedTools", "Bash,Edit,Write,NotebookEdit,WebFetch,WebSearch"]),
         ],
         report: (&["--output-format", "stream-json", "--verbose"], Dialect::Claude, [2, 0, 73]),
+        warm: None,
         signed_in_by: SignedInBy {
             variables: &["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"],
             folder: ("CLAUDE_CONFIG_DIR", ".claude"),
@@ -297,6 +332,7 @@ pub const AGENTS: &[Agent] = &[
             Some(&["-s", "danger-full-access"]),
         ],
         report: (&["--json"], Dialect::Codex, [0, 150, 0]),
+        warm: None,
         signed_in_by: SignedInBy {
             variables: &["CODEX_API_KEY", "OPENAI_API_KEY"],
             folder: ("CODEX_HOME", ".codex"),
@@ -326,6 +362,7 @@ pub const AGENTS: &[Agent] = &[
             Some(&["--yolo"]),
         ],
         report: (&["-o", "stream-json"], Dialect::Gemini, [0, 61, 0]),
+        warm: None,
         signed_in_by: SignedInBy {
             variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
             folder: ("GEMINI_CLI_HOME", ".gemini"),
@@ -352,6 +389,7 @@ pub const AGENTS: &[Agent] = &[
         // What it may do is in its settings, and no argument narrows them.
         permissions: [None, None, Some(&[])],
         report: (&["--format", "json"], Dialect::Opencode, [1, 18, 33]),
+        warm: None,
         signed_in_by: SignedInBy {
             variables: &[],
             folder: ("OPENCODE_DATA", ".local/share/opencode"),
@@ -378,6 +416,7 @@ pub const AGENTS: &[Agent] = &[
         permissions: [Some(&["--approval-mode", "plan"]), None, Some(&["--approval-mode", "yolo"])],
         // It writes the form of Claude Code.
         report: (&["-o", "stream-json"], Dialect::Claude, [0, 24, 4]),
+        warm: None,
         signed_in_by: SignedInBy {
             variables: &["OPENAI_API_KEY", "DASHSCOPE_API_KEY"],
             folder: ("QWEN_HOME", ".qwen"),

@@ -12,7 +12,7 @@ const READER: &str = "ask";
 
 /// Results whose answer has not left yet, by the number of their receipt. Clones share them.
 #[derive(Clone, Default)]
-pub struct Answered(Arc<Mutex<BTreeMap<u64, Claimed>>>);
+pub(crate) struct Answered(Arc<Mutex<BTreeMap<u64, Claimed>>>);
 
 impl Answered {
     fn locked(&self) -> MutexGuard<'_, BTreeMap<u64, Claimed>> {

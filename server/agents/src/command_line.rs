@@ -18,6 +18,8 @@ pub struct CommandLine {
     pub session: Option<String>,
     /// The model that is asked for; `None` leaves the choice to the program.
     pub model: Option<String>,
+    /// The arguments with which the program stands by for such questions; `None` where it can't.
+    pub warm: Option<Vec<String>>,
 }
 
 /// What is decided beside the question.
@@ -42,6 +44,7 @@ impl CommandLine {
             dialect: Dialect::Text,
             session: question.session.clone(),
             model: model(question, choices),
+            warm: warm(question, permitting, choices),
         };
         let is_prompt_first = matches!(agent.prompt, PromptBy::Joined(_));
         if is_prompt_first {
@@ -105,6 +108,20 @@ fn model(question: &Question, choices: Choices<'_>) -> Option<String> {
     question.model.clone().or_else(|| choices.default_model.or_else(default).map(str::to_owned))
 }
 
+/// The arguments of the program that stands by: what permits, and the model. A folder beside its own is for one question.
+fn warm(question: &Question, permitting: &[&str], choices: Choices<'_>) -> Option<Vec<String>> {
+    let warm = question.agent.warm?;
+    if question.add_dir.is_some() || choices.version.is_none_or(|version| version < warm.oldest) {
+        return None;
+    }
+    let words = warm.arguments.iter().chain(question.agent.base).chain(permitting);
+    let mut arguments: Vec<String> = words.map(|word| (*word).to_owned()).collect();
+    if let Some(model) = model(question, choices) {
+        arguments.extend(question.agent.model.with(&model)?);
+    }
+    Some(arguments)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,6 +165,21 @@ mod tests {
         let has = |beginning: &str| line.arguments.iter().any(|argument| argument.starts_with(beginning));
         assert_eq!(has("--session-id="), session.is_some());
         assert_eq!(has("--model="), model.is_some());
+    }
+
+    #[test]
+    fn a_question_of_its_own_folder_finds_no_program_that_stands_by() {
+        let warm = |question: &Question, version| {
+            CommandLine::of(question, Choices { version: Some(version), ..Choices::default() }).unwrap().warm
+        };
+        let read_only = Question { permissions: Permissions::ReadOnly, ..question("p") };
+        let line = warm(&read_only, [1, 0, 102]).unwrap();
+        assert_eq!(line[0], "--acp");
+        assert!(line.contains(&"--deny-tool=shell".to_owned()));
+        assert!(!line.iter().any(|argument| argument.starts_with("--prompt") || argument.contains("json")));
+        assert_eq!(warm(&read_only, [1, 0, 60]), None);
+        let beside = Question { add_dir: Some("/tmp".into()), ..read_only };
+        assert_eq!(warm(&beside, [1, 0, 102]), None);
     }
 
     #[test]

@@ -8,20 +8,23 @@ use std::time::Duration;
 
 use entraclaw_sanitize::clean_text;
 use entraclaw_sanitize::secrets::Secrets;
+use entraclaw_seams::processes::Processes;
 use entraclaw_seams::programs::{Exit, Programs, Start};
 use entraclaw_seams::storage::{Lock, Storage};
-use entraclaw_work::{Kind, Outcome, Running, attend};
+use entraclaw_work::{Kind, Outcome, Prepared, Running, attend};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::sleep;
 
 use crate::agent::{Agent, Dialect};
 use crate::failure::Class;
 use crate::report::{Reader, Said};
 use crate::scribe::Scribe;
-use crate::task::{KIND, Task};
+use crate::stored::Stored;
+use crate::task::{KIND, Task, WarmLine};
 use crate::ticket::whole;
+use crate::warm::WarmAgent;
 
 /// The folder of the places: an agent runs only while its job holds the lock of one.
 const PLACES: &str = "agents";
@@ -35,43 +38,33 @@ const MESSAGE_BYTES_MAX: usize = 4 * 1024;
 /// The kind `agent`.
 #[derive(Clone)]
 pub struct AgentKind {
-    environment: Vec<(String, String)>,
-    programs: Arc<dyn Programs>,
-    storage: Arc<dyn Storage>,
+    /// The environment from which each agent gets its part.
+    pub environment: Vec<(String, String)>,
+    /// Starts the agents' programs.
+    pub programs: Arc<dyn Programs>,
+    /// The system's processes.
+    pub processes: Arc<dyn Processes>,
+    /// The home folder.
+    pub storage: Arc<dyn Storage>,
+    /// What the agents have stored.
+    pub stored: Arc<dyn Stored>,
 }
 
 impl AgentKind {
-    /// The kind with the environment from which each agent gets its part, and the home folder.
-    pub fn new(
-        environment: Vec<(String, String)>,
-        programs: Arc<dyn Programs>,
-        storage: Arc<dyn Storage>,
-    ) -> Self {
-        Self { environment, programs, storage }
-    }
-
-    async fn ask(self, running: Running) -> Outcome {
-        let task = serde_json::from_value::<Task>(running.request.ask.what.clone());
-        let task = task.map_err(|error| error.to_string());
-        let (task, row) = match task.and_then(|task| Ok((task.row()?, task))).map(|(row, task)| (task, row)) {
+    pub(crate) async fn ask(self, running: Running) -> Outcome {
+        let (task, row) = match Self::task(&running) {
             Ok(found) => found,
-            Err(problem) => return Outcome::Failed(format!("the agent can't be asked: {problem}")),
+            Err(problem) => return Outcome::Failed(problem),
         };
         state(&running, &task);
-        let _place = match self.place(&running, task.at_once).await {
-            Ok(Some(place)) => place,
-            Ok(None) => return Outcome::Cancelled,
-            Err(error) => {
-                return Outcome::Failed(format!(
-                    "{} error: the folder `{PLACES}` in the home folder can't be used: {error}; repair it",
-                    row.title
-                ));
-            }
+        if task.warm.is_some() {
+            running.state("process", "cold");
+        }
+        let _place = match self.place_of(&running, &task, row).await {
+            Ok(place) => place,
+            Err(outcome) => return outcome,
         };
-        let environment: Vec<_> =
-            self.environment.iter().filter(|(name, _)| row.takes(name)).cloned().collect();
-        let named = environment.iter().filter(|(name, _)| Secrets::is_named(name));
-        let secrets = Secrets::new(named.map(|(_, value)| value.clone()));
+        let environment = self.environment_of(row);
         let start = Start {
             argv: task.argv.clone(),
             folder: task.folder.clone(),
@@ -84,12 +77,12 @@ impl AgentKind {
         };
         let dialect = if task.reports { row.report.1 } else { Dialect::Text };
         let mut reader = Reader::new(dialect);
-        let mut listener = Listener::new(&running, secrets);
+        let mut listener = Listener::new(&running, self.secrets_of(row));
         let input = task.input.map(String::into_bytes);
         let attended =
             attend(child, input, &running, |bytes| reader.take(bytes, &mut |said| listener.hear(said))).await;
         reader.finish(&mut |said| listener.hear(said));
-        listener.scribe.end();
+        listener.end();
         if reader.left_out() > 0 {
             running.event("left out", json!({"lines": reader.left_out()}));
         }
@@ -102,6 +95,42 @@ impl AgentKind {
                 "{} error: its process could not be recorded in the job's folder: {error}",
                 row.title
             )),
+        }
+    }
+
+    /// The task of a job.
+    pub(crate) fn task(running: &Running) -> Result<(Task, &'static Agent), String> {
+        let task = serde_json::from_value::<Task>(running.request.ask.what.clone());
+        let task = task.map_err(|error| error.to_string());
+        let found = task.and_then(|task| Ok((task.row()?, task))).map(|(row, task)| (task, row));
+        found.map_err(|problem| format!("the agent can't be asked: {problem}"))
+    }
+
+    /// The part of the environment that this agent gets.
+    pub(crate) fn environment_of(&self, row: &Agent) -> Vec<(String, String)> {
+        self.environment.iter().filter(|(name, _)| row.takes(name)).cloned().collect()
+    }
+
+    /// The secrets that this agent is given.
+    pub(crate) fn secrets_of(&self, row: &Agent) -> Secrets {
+        let environment = self.environment_of(row).into_iter();
+        Secrets::new(environment.filter(|(name, _)| Secrets::is_named(name)).map(|(_, value)| value))
+    }
+
+    /// The place of a question, or how the job ends without one.
+    pub(crate) async fn place_of(
+        &self,
+        running: &Running,
+        task: &Task,
+        row: &Agent,
+    ) -> Result<Box<dyn Lock>, Outcome> {
+        match self.place(running, task.at_once).await {
+            Ok(Some(place)) => Ok(place),
+            Ok(None) => Err(Outcome::Cancelled),
+            Err(error) => Err(Outcome::Failed(format!(
+                "{} error: the folder `{PLACES}` in the home folder can't be used: {error}; repair it",
+                row.title
+            ))),
         }
     }
 
@@ -135,9 +164,20 @@ impl Kind for AgentKind {
     fn run(&self, running: Running) -> BoxFuture<'static, Outcome> {
         self.clone().ask(running).boxed()
     }
+
+    fn prepare(&self, what: Value) -> BoxFuture<'static, Result<Box<dyn Prepared>, String>> {
+        let kind = self.clone();
+        async move {
+            let line = serde_json::from_value::<WarmLine>(what).map_err(|error| error.to_string())?;
+            let agent = WarmAgent::start(kind, line).await?;
+            Ok(Box::new(agent) as Box<dyn Prepared>)
+        }
+        .boxed()
+    }
 }
 
-fn state(running: &Running, task: &Task) {
+/// States what is known of a question before it is asked.
+pub(crate) fn state(running: &Running, task: &Task) {
     let agent = match &task.version {
         Some(version) => format!("{} {version}", task.agent),
         None => task.agent.clone(),
@@ -167,7 +207,7 @@ fn not_started(row: &Agent, start: &Start, error: &io::Error) -> String {
 }
 
 /// Takes what the program says to where it belongs.
-struct Listener<'a> {
+pub(crate) struct Listener<'a> {
     running: &'a Running,
     secrets: Secrets,
     scribe: Scribe<Running>,
@@ -177,12 +217,28 @@ struct Listener<'a> {
 }
 
 impl<'a> Listener<'a> {
-    fn new(running: &'a Running, secrets: Secrets) -> Self {
+    pub(crate) fn new(running: &'a Running, secrets: Secrets) -> Self {
         let scribe = Scribe::new(running.clone(), secrets.clone());
         Self { running, secrets, scribe, error: None, exit: None, files: Vec::new() }
     }
 
-    fn hear(&mut self, said: Said) {
+    /// The program says no more.
+    pub(crate) fn end(&mut self) {
+        self.scribe.end();
+    }
+
+    /// Whether any answer is written.
+    pub(crate) fn has_answer(&self) -> bool {
+        self.scribe.has_written()
+    }
+
+    /// Removes what is written: the answer is told again.
+    pub(crate) fn begin_anew(&mut self) {
+        self.running.unsay();
+        self.scribe = Scribe::new(self.running.clone(), self.secrets.clone());
+    }
+
+    pub(crate) fn hear(&mut self, said: Said) {
         match said {
             Said::Begins => self.scribe.begin(),
             Said::Text(piece) => self.scribe.write(&piece),
@@ -213,7 +269,7 @@ impl<'a> Listener<'a> {
 
     /// The rule of the contract: any exit code but 0 is an error, also with an answer; no answer with a complaint is an
     /// error; neither is an answer that says so.
-    fn outcome(mut self, row: &Agent, exit: io::Result<Exit>, complaint: &str) -> Outcome {
+    pub(crate) fn outcome(mut self, row: &Agent, exit: io::Result<Exit>, complaint: &str) -> Outcome {
         let exit = match exit {
             Ok(exit) => exit,
             Err(error) => {

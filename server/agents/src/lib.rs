@@ -4,7 +4,7 @@
 //! host's limit, the host and this server. From the ground up: `permissions` orders what an agent may do, `agent` is the
 //! table of agents, `question` a checked call, `command_line` its arguments, `find` the programs of the machine, `failure`
 //! the classes of errors, `report` reads what a program writes, `scribe` writes the answer, `kind` is the job's own
-//! process, `task` its document, `answered`, `wait` and `ticket` are the caller's side, `tools` and `provider` what the
+//! process, `task` its document, `stored` what agents keep of their sessions, `warm` a program that stands by, `answered`, `wait` and `ticket` are the caller's side, `tools` and `provider` what the
 //! host sees.
 //!
 //! It must never show a shell a string, nor widen what the operator permits.
@@ -20,19 +20,21 @@ mod provider;
 mod question;
 mod report;
 mod scribe;
+mod stored;
 mod task;
 mod ticket;
 mod tools;
 mod wait;
+mod warm;
 
-pub use agent::{AGENTS, Agent, Dialect, Flag, PromptBy, SignedInBy, any_takes, by_name};
-pub use answered::Answered;
+pub use agent::{AGENTS, Agent, Dialect, Flag, PromptBy, SignedInBy, Warm, any_takes, by_name};
 pub use command_line::{Choices, CommandLine};
 pub use failure::Class;
 pub use find::{Finder, Found, Missing, Place, SystemFinder};
 pub use kind::AgentKind;
 pub use permissions::Permissions;
-pub use provider::{AskProvider, Settings};
+pub use provider::{AskParts, AskProvider, Settings};
 pub use question::{Asking, Bounds, PROMPT_BYTES_MAX, Question};
+pub use stored::{Stored, SystemStored};
 pub use task::{KIND, Task};
 pub use tools::SET;

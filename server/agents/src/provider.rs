@@ -2,6 +2,7 @@
 //!
 //! It must never keep a host waiting beyond its limit, nor start anything for a question that is wrong.
 
+use std::iter;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +17,7 @@ use entraclaw_mcp::{
 use entraclaw_seams::random::Random;
 use entraclaw_work::{Ask, Limits, Works};
 use serde_json::json;
+use tokio::time::Instant;
 
 use crate::agent::{AGENTS, Agent};
 use crate::answered::Answered;
@@ -24,10 +26,11 @@ use crate::failure::Class;
 use crate::find::{Finder, Found, Missing, Place};
 use crate::permissions::Permissions;
 use crate::question::{Asking, Bounds, Question, cannot_be_kept};
-use crate::task::{KIND, Task};
+use crate::task::{KIND, Task, Warm, WarmLine};
 use crate::ticket;
 use crate::tools::{SET, tools};
 use crate::wait::{Waiting, wait};
+use crate::warm::Pool;
 
 /// How long an agent may take to end whose time is over.
 const AFTER_TIME_LIMIT: Duration = Duration::from_secs(60);
@@ -47,6 +50,8 @@ pub struct Settings {
     pub time_limit: Duration,
     /// How many agents may run at once.
     pub at_once: u32,
+    /// How many programs of agents may stand by for the next question.
+    pub warm: u32,
 }
 
 impl Default for Settings {
@@ -57,12 +62,13 @@ impl Default for Settings {
             wait: Duration::from_secs(600),
             time_limit: Duration::from_secs(3_600),
             at_once: 4,
+            warm: 0,
         }
     }
 }
 
 /// The parts of the provider.
-pub struct AskProvider {
+pub struct AskParts {
     /// The operator's settings.
     pub settings: Settings,
     /// The programs and folders of the machine.
@@ -75,13 +81,27 @@ pub struct AskProvider {
     pub consumer: Option<ConsumerName>,
     /// Whether this server offers the inbox, so that a late answer wakes the agent.
     pub has_inbox: bool,
+}
+
+/// The provider `ask`.
+pub struct AskProvider {
+    parts: AskParts,
     /// Answers that have not left yet.
-    pub answered: Answered,
+    answered: Answered,
+    pool: Pool,
+}
+
+impl AskProvider {
+    /// The provider from its parts.
+    pub fn new(parts: AskParts) -> Self {
+        let pool = Pool::new(parts.works.clone(), parts.settings.warm);
+        Self { parts, answered: Answered::default(), pool }
+    }
 }
 
 impl Provider for AskProvider {
     fn offers(&self) -> Offers {
-        let tools = tools(self.settings.permissions, self.has_inbox);
+        let tools = tools(self.parts.settings.permissions, self.parts.has_inbox);
         Offers { tools: tools.into_iter().map(|tool| Offer::new(SET, tool)).collect(), ..Offers::default() }
     }
 
@@ -114,6 +134,14 @@ impl Provider for AskProvider {
     fn taken_back(&mut self, receipt: &Receipt) {
         self.answered.take(receipt);
     }
+
+    fn pump(&mut self, _connection: &mut Connection) {
+        self.pool.prepare_due();
+    }
+
+    fn deadline(&self, _connection: &Connection) -> Option<Instant> {
+        self.pool.due_at()
+    }
 }
 
 fn check_version(agent: &Agent, found: &Found) -> Result<(), Refusal> {
@@ -136,7 +164,7 @@ fn now(answer: Answer) -> Begun {
 
 impl AskProvider {
     fn ask(&self, asking: Asking, call: Call<'_>, connection: &mut Connection) -> Result<Begun, Refusal> {
-        let bounds = Bounds { permissions: self.settings.permissions };
+        let bounds = Bounds { permissions: self.parts.settings.permissions };
         let question = Question::read(asking, call.arguments, bounds)?;
         if let Some(folder) = &question.add_dir {
             self.check_folder(folder)?;
@@ -144,24 +172,27 @@ impl AskProvider {
         let found = self.find(question.agent)?;
         check_version(question.agent, &found)?;
         let client = call.caller.client.as_deref();
-        let consumer = reads_as(self.consumer.as_ref(), HOSTS, client).map_err(|error| error.to_string())?;
-        let job = self.works.begin(self.job(&question, &found, consumer.to_string(), client)?);
-        let job = job.map_err(|error| error.to_string())?;
+        let consumer =
+            reads_as(self.parts.consumer.as_ref(), HOSTS, client).map_err(|error| error.to_string())?;
+        let (ask, warm) = self.job(&question, &found, consumer.to_string(), client)?;
+        let standing = warm.as_ref().and_then(|line| self.pool.of(line));
+        let job = self.parts.works.begin_at(ask, standing.as_ref()).map_err(|error| error.to_string())?;
         let longest = match call.beyond {
             Beyond::GivenUp => None,
-            Beyond::KeptOpen(every) => Some((every, self.settings.wait)),
+            Beyond::KeptOpen(every) => Some((every, self.parts.settings.wait)),
             // A ticket would wake the model for nothing, before the answer does.
-            Beyond::InBackground(every) => Some((every, self.settings.time_limit + AFTER_TIME_LIMIT)),
+            Beyond::InBackground(every) => Some((every, self.parts.settings.time_limit + AFTER_TIME_LIMIT)),
         };
         Ok(Begun::work(wait(Waiting {
             job,
-            works: self.works.clone(),
+            works: self.parts.works.clone(),
             until: call.until,
             longest,
             progress: call.progress,
             cancellation: call.cancellation,
-            has_inbox: self.has_inbox,
+            has_inbox: self.parts.has_inbox,
             answered: self.answered.clone(),
+            prepares: warm.map(|line| (self.pool.clone(), line)),
             number: connection.next_number(),
         })))
     }
@@ -172,36 +203,49 @@ impl AskProvider {
         found: &Found,
         consumer: String,
         client: Option<&str>,
-    ) -> Result<Ask, Refusal> {
-        let session = self.random.uuid();
+    ) -> Result<(Ask, Option<WarmLine>), Refusal> {
+        let session = self.parts.random.uuid();
         let is_default = question.agent.name == AGENTS[0].name;
         let line = CommandLine::of(
             question,
             Choices {
                 version: found.numbers(),
-                default_model: self.settings.default_model.as_deref().filter(|_| is_default),
+                default_model: self.parts.settings.default_model.as_deref().filter(|_| is_default),
                 new_session: Some(&session),
             },
         );
         let line = line.ok_or_else(|| cannot_be_kept(question.agent, question.permissions))?;
+        let folder = self.parts.finder.folder();
+        let warm = line.warm.clone().filter(|_| self.pool.is_used()).map(|arguments| WarmLine {
+            agent: question.agent.name.to_owned(),
+            argv: iter::once(found.path.to_string_lossy().into_owned()).chain(arguments).collect(),
+            folder: folder.clone(),
+        });
+        let asks_warm = |line: &WarmLine| Warm {
+            line: line.clone(),
+            prompt: question.prompt.clone(),
+            resumes: question.session.clone(),
+        };
         let task = Task {
+            warm: warm.as_ref().map(asks_warm),
             permissions: question.permissions.to_string(),
-            at_once: self.settings.at_once,
-            ..Task::new(question.agent, found, line, self.finder.folder())
+            at_once: self.parts.settings.at_once,
+            ..Task::new(question.agent, found, line, folder)
         };
         let what = serde_json::to_value(task).map_err(|error| error.to_string())?;
-        Ok(Ask {
+        let ask = Ask {
             kind: KIND.to_owned(),
             what,
             title: format!("{}: {}", question.agent.name, question.title),
             consumer,
             host: client.map(str::to_owned),
-            limits: Limits { time_s: self.settings.time_limit.as_secs(), ..Limits::default() },
-        })
+            limits: Limits { time_s: self.parts.settings.time_limit.as_secs(), ..Limits::default() },
+        };
+        Ok((ask, warm))
     }
 
     fn check_folder(&self, folder: &Path) -> Result<(), Refusal> {
-        match self.finder.place(folder) {
+        match self.parts.finder.place(folder) {
             Place::Folder => Ok(()),
             Place::Other => Err("addDir: it is a file; give the folder that holds it".to_owned()),
             Place::Nothing => Err("addDir: there is no such folder; give one that exists".to_owned()),
@@ -209,7 +253,7 @@ impl AskProvider {
     }
 
     fn find(&self, agent: &Agent) -> Result<Found, Refusal> {
-        self.finder.find(agent).map_err(|missing| match missing {
+        self.parts.finder.find(agent).map_err(|missing| match missing {
             Missing::NotInstalled => format!(
                 "{} error: the program `{}` is not installed here ({}: your user can install it by `{}`; the tool agents lists \
                  the others)",
@@ -229,7 +273,7 @@ impl AskProvider {
     }
 
     fn agents(&self) -> Vec<serde_json::Value> {
-        let row = |agent: &Agent| match self.finder.find(agent) {
+        let row = |agent: &Agent| match self.parts.finder.find(agent) {
             Ok(found) => json!({
                 "agent": agent.name,
                 "installed": true,
@@ -246,14 +290,14 @@ impl AskProvider {
         let ticket = given.required_text("ticket", "the id of a ticket")?;
         let offset = given.integer("offset", 0, 0, u64::MAX)?;
         given.finish()?;
-        Ok(now(ticket::status(self.works.storage(), &ticket, offset, self.has_inbox)?))
+        Ok(now(ticket::status(self.parts.works.storage(), &ticket, offset, self.parts.has_inbox)?))
     }
 
     fn cancel(&self, arguments: Object) -> Result<Begun, Refusal> {
         let mut given = Arguments::new(arguments);
         let ticket = given.required_text("ticket", "the id of a ticket")?;
         given.finish()?;
-        Ok(now(ticket::cancel(&self.works, &ticket)?))
+        Ok(now(ticket::cancel(&self.parts.works, &ticket)?))
     }
 
     fn sessions(&self, arguments: Object) -> Result<Begun, Refusal> {
@@ -261,6 +305,6 @@ impl AskProvider {
         let limit = given.integer("limit", SESSIONS, 1, 100)?;
         given.finish()?;
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        Ok(now(Answer::json(&json!({"sessions": ticket::sessions(self.works.storage(), limit)?}))))
+        Ok(now(Answer::json(&json!({"sessions": ticket::sessions(self.parts.works.storage(), limit)?}))))
     }
 }

@@ -37,6 +37,41 @@ pub struct Task {
     pub permissions: String,
     /// How many agents may run at once.
     pub at_once: u32,
+    /// How a process that stands by is asked; `None` where none may be.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm: Option<Warm>,
+}
+
+/// A question for a process that stands by.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Warm {
+    /// The process that must stand by.
+    pub line: WarmLine,
+    /// The whole prompt.
+    pub prompt: String,
+    /// The session to go on with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resumes: Option<String>,
+}
+
+/// A process that stands by for questions of one kind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WarmLine {
+    /// The name of the agent.
+    pub agent: String,
+    /// The program and its arguments.
+    pub argv: Vec<String>,
+    /// Its working folder.
+    pub folder: PathBuf,
+}
+
+impl WarmLine {
+    /// The agent's row, or why there is none.
+    pub(crate) fn row(&self) -> Result<&'static Agent, String> {
+        by_name(&self.agent)
+    }
 }
 
 impl Task {
@@ -53,6 +88,7 @@ impl Task {
             session: line.session,
             permissions: String::new(),
             at_once: 1,
+            warm: None,
         }
     }
 

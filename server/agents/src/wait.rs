@@ -11,7 +11,9 @@ use entraclaw_work::{Claimed, Job, Reply, Ticket, Works, kept_output};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::answered::Answered;
+use crate::task::WarmLine;
 use crate::ticket;
+use crate::warm::Pool;
 
 /// The time before the host's limit at which the call is answered.
 const MARGIN: Duration = Duration::from_secs(2);
@@ -34,14 +36,16 @@ pub(crate) struct Waiting {
     pub(crate) cancellation: Cancellation,
     pub(crate) has_inbox: bool,
     pub(crate) answered: Answered,
+    /// What is to stand by afterwards.
+    pub(crate) prepares: Option<(Pool, WarmLine)>,
     /// The number of the answer's receipt.
     pub(crate) number: u64,
 }
 
 /// Waits, and answers the call.
 pub(crate) async fn wait(waiting: Waiting) -> Answer {
-    let Waiting { job, works, until, longest, progress, mut cancellation, has_inbox, answered, number } =
-        waiting;
+    let Waiting { job, works, until, longest, progress, mut cancellation, has_inbox, .. } = waiting;
+    let (answered, prepares, number) = (waiting.answered, waiting.prepares, waiting.number);
     let began = Instant::now();
     let deadline = match longest {
         Some((_, longest)) => until.max(began + longest),
@@ -73,6 +77,9 @@ pub(crate) async fn wait(waiting: Waiting) -> Answer {
             () = sleep_until(look_at), if teller.progress.is_wanted() => teller.tell(),
         }
     };
+    if let Some((pool, line)) = prepares {
+        pool.prepare_soon(line);
+    }
     match reply {
         Reply::Done(claimed) => {
             let answer = answer(&claimed, &works);

@@ -7,11 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use entraclaw_agents::{Agent, Finder, Found, Missing, Place};
+use entraclaw_agents::{Agent, Finder, Found, Missing, Place, Stored};
 use entraclaw_seams::processes::{Ending, ProcessId, Processes, Program, SimulatedProcesses};
 use entraclaw_seams::programs::{Child, Exit, Programs, Start};
-use fake_agents::{Act, Invocation, Outside, PathKind, Script, Signal, interrupted, plan};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
+use fake_agents::{Acp, Act, Invocation, Outside, PathKind, Script, Signal, interrupted, plan};
+use futures_util::future::pending;
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, duplex,
+};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep, sleep_until};
 
@@ -21,6 +24,8 @@ const PIPE_BYTES: usize = 64 * 1024;
 const FOLDER: &str = "/home/alice/project";
 /// Below it every folder exists, and nothing else does.
 const USERS: &str = "/home/alice";
+/// Where Copilot keeps its sessions.
+const STORE: &str = "/home/alice/.copilot";
 /// The code with which a program ends whose reader is gone.
 const BROKEN_PIPE: i32 = 1;
 
@@ -215,6 +220,26 @@ impl Programs for SimAgents {
     }
 }
 
+impl Stored for SimAgents {
+    fn len(&self, path: &Path) -> u64 {
+        let stored = locked(&self.0.stored);
+        below_store(path).and_then(|path| stored.get(path)).map_or(0, |text| text.len() as u64)
+    }
+
+    fn read(&self, path: &Path, offset: u64, most: u64) -> io::Result<Vec<u8>> {
+        let stored = locked(&self.0.stored);
+        let text = below_store(path).and_then(|path| stored.get(path)).ok_or(io::ErrorKind::NotFound)?;
+        let at = usize::try_from(offset).unwrap_or(usize::MAX).min(text.len());
+        let end = at.saturating_add(usize::try_from(most).unwrap_or(usize::MAX)).min(text.len());
+        Ok(text.as_bytes()[at..end].to_vec())
+    }
+}
+
+/// The part of a path below the store of Copilot, whose name the fake gives it.
+fn below_store(path: &Path) -> Option<&str> {
+    path.strip_prefix(STORE).ok()?.to_str()
+}
+
 /// One running program.
 struct Player {
     script: Script,
@@ -238,38 +263,95 @@ impl Player {
                     }
                 }
                 // It ends by a signal alone.
-                Act::Hang | Act::SpeakAcp => {
+                Act::Hang => {
                     self.waits(None).await;
                     continue;
                 }
-                Act::Out(bytes) => {
-                    if self.out.write_all(bytes).await.is_err() {
-                        return Exit::Code(BROKEN_PIPE);
-                    }
-                }
-                Act::Err(bytes) => {
-                    if self.err.write_all(bytes).await.is_err() {
-                        return Exit::Code(BROKEN_PIPE);
-                    }
-                }
+                Act::SpeakAcp => return self.speaks().await,
                 Act::ReadInput { .. } => {
                     self.reads().await;
                     continue;
                 }
-                Act::Store { path, text } => {
-                    locked(&self.inner.stored).entry(path.clone()).or_default().push_str(text);
+                act => {
+                    if let Some(exit) = self.does(act).await {
+                        return exit;
+                    }
                 }
-                Act::Exit(code) => return Exit::Code(i32::from(*code)),
-                Act::Die(Signal::Kill) => return Exit::Signal(9),
-                Act::Die(Signal::Segfault) => return Exit::Signal(11),
-                Act::Die(Signal::Terminate) => return Exit::Signal(15),
-                Act::Die(Signal::Interrupt) => return Exit::Signal(2),
-                // A simulated machine has no files of the user, and its children hold no pipe.
-                Act::Write { .. } | Act::Child { .. } | Act::Enter(_) => {}
             }
             self.done.push(act);
         }
         Exit::Code(0)
+    }
+
+    /// Does what takes no time. Returns how the program ends, if it does.
+    async fn does(&mut self, act: &Act) -> Option<Exit> {
+        match act {
+            Act::Out(bytes) => {
+                if self.out.write_all(bytes).await.is_err() {
+                    return Some(Exit::Code(BROKEN_PIPE));
+                }
+            }
+            Act::Err(bytes) => {
+                if self.err.write_all(bytes).await.is_err() {
+                    return Some(Exit::Code(BROKEN_PIPE));
+                }
+            }
+            Act::Store { path, text } => {
+                locked(&self.inner.stored).entry(path.clone()).or_default().push_str(text);
+            }
+            Act::Exit(code) => return Some(Exit::Code(i32::from(*code))),
+            Act::Die(Signal::Kill) => return Some(Exit::Signal(9)),
+            Act::Die(Signal::Segfault) => return Some(Exit::Signal(11)),
+            Act::Die(Signal::Terminate) => return Some(Exit::Signal(15)),
+            Act::Die(Signal::Interrupt) => return Some(Exit::Signal(2)),
+            // A simulated machine has no files of the user, and its children hold no pipe.
+            Act::Write { .. } | Act::Child { .. } | Act::Enter(_)
+            // These take time, so that they are not done here.
+            | Act::Wait { .. } | Act::Hang | Act::SpeakAcp | Act::ReadInput { .. } => {}
+        }
+        None
+    }
+
+    /// Speaks the Agent Client Protocol until its input or the program ends.
+    async fn speaks(&mut self) -> Exit {
+        let mut acp = Acp::new(&self.script, &self.invocation);
+        let began = Instant::now();
+        let Some(input) = self.input.take() else { return Exit::Code(0) };
+        let mut lines = BufReader::new(input).lines();
+        let mut has_ended = false;
+        loop {
+            let due = acp.due_ms().map(|ms| began + Duration::from_millis(ms));
+            let time = async {
+                match due {
+                    Some(due) => sleep_until(due).await,
+                    None => pending().await,
+                }
+            };
+            let inner = self.inner.clone();
+            let now_ms = || u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
+            let acts = tokio::select! {
+                biased;
+                signal = self.signalled.recv() => match signal {
+                    Some(_) if acp.ends_on_sigterm() => return Exit::Code(0),
+                    Some(_) => continue,
+                    None => return Exit::Signal(9),
+                },
+                line = lines.next_line(), if !has_ended => {
+                    if let Ok(Some(line)) = line {
+                        acp.on_line(now_ms(), &line, &*inner)
+                    } else {
+                        has_ended = true;
+                        acp.on_end(now_ms())
+                    }
+                },
+                () = time => acp.on_time(now_ms()),
+            };
+            for act in &acts {
+                if let Some(exit) = self.does(act).await {
+                    return exit;
+                }
+            }
+        }
     }
 
     /// Waits until then, or for ever. Returns whether a signal has changed what is left.

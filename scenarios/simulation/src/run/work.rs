@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ use entraclaw_seams::storage::Storage;
 use entraclaw_seams::storage::memory::MemoryStorage;
 use entraclaw_work::{
     Ask, Claimed, Kind, Kinds, Limits, Outcome, Reply, Request, RunParts, Running, Works, WorksParts, run,
+    stand_by,
 };
 use fake_agents::Script;
 use futures_util::FutureExt as _;
@@ -67,6 +69,8 @@ struct Inner {
     processes: SimulatedProcesses,
     jobs: Mutex<Vec<SimJob>>,
     running: Mutex<BTreeMap<String, AbortHandle>>,
+    /// Whether a process was started to stand by.
+    stands_by: AtomicBool,
 }
 
 impl SimJobs {
@@ -79,12 +83,26 @@ impl SimJobs {
             processes,
             jobs: Mutex::default(),
             running: Mutex::default(),
+            stands_by: AtomicBool::new(false),
         }))
     }
 
     /// The other agents of the machine.
     pub(crate) fn agents(&self) -> &SimAgents {
         &self.0.agents
+    }
+
+    /// Notes the questions that were handed to processes that stand by, for which no process was started.
+    fn note_handed_over(&self) {
+        if !self.0.stands_by.load(Ordering::Relaxed) {
+            return;
+        }
+        for id in self.0.disk.list("work").unwrap_or_default() {
+            let is_known = locked(&self.0.jobs).iter().any(|job| job.id == id);
+            if !is_known {
+                self.note_question(&id);
+            }
+        }
     }
 
     /// Notes a question to another agent by its request. Its label is its prompt.
@@ -96,17 +114,20 @@ impl SimJobs {
         }
         let argv: Vec<String> = serde_json::from_value(request.ask.what["argv"].clone()).unwrap_or_default();
         let title = &request.ask.title;
+        let asked_at = request.asked_at.parse().unwrap_or_else(|_| self.0.clock.now());
+        let age = self.0.clock.now().duration_since(asked_at).unsigned_abs();
         locked(&self.0.jobs).push(SimJob {
             label: title.split_once(": ").map_or(title.as_str(), |(_, prompt)| prompt).to_owned(),
             id: id.to_owned(),
             consumer: request.ask.consumer.clone(),
             takes_ms: self.0.agents.takes_ms(&argv, request.ask.what["input"].as_str().unwrap_or_default()),
-            began: Instant::now(),
+            began: Instant::now() - age,
         });
     }
 
     /// Every job that was begun, in order.
     pub(crate) fn all(&self) -> Vec<SimJob> {
+        self.note_handed_over();
         locked(&self.0.jobs).clone()
     }
 
@@ -166,18 +187,27 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Processes for SimJobs {
-    /// Runs the job as the command `entraclaw work ID` does, as a process of its own.
+    /// Runs the job as the command `entraclaw work ID` does, as a process of its own, or stands by as `entraclaw work --standby
+    /// KEY` does.
     fn start_detached(&self, program: &Program) -> io::Result<()> {
         self.0.processes.start_detached(program)?;
         let Some((process, program)) = self.0.processes.next_started() else { return Ok(()) };
-        let id = program.arguments.get(1).cloned().unwrap_or_default();
-        self.note_question(&id);
+        let mut arguments = program.arguments.iter().skip(1).filter(|argument| !argument.starts_with("--"));
+        let name = arguments.next().cloned().unwrap_or_default();
+        let stands_by = program.arguments.iter().any(|argument| argument == "--standby");
+        if stands_by {
+            self.0.stands_by.store(true, Ordering::Relaxed);
+        } else {
+            self.note_question(&name);
+        }
         let on_disk = Process::new(&self.0.disk);
-        let agents = AgentKind::new(
-            VARIABLES.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
-            Arc::new(self.0.agents.clone()),
-            Arc::new(on_disk.storage()),
-        );
+        let agents = AgentKind {
+            environment: VARIABLES.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+            programs: Arc::new(self.0.agents.clone()),
+            processes: Arc::new(self.clone()),
+            storage: Arc::new(on_disk.storage()),
+            stored: Arc::new(self.0.agents.clone()),
+        };
         let parts = RunParts {
             storage: Arc::new(on_disk.storage()),
             clock: self.0.clock.clone(),
@@ -186,15 +216,19 @@ impl Processes for SimJobs {
             kinds: Kinds::default().with(Scripted).with(agents),
             look_every: CANCEL_LOOK,
         };
-        let (jobs, name) = (self.clone(), id.clone());
+        let (jobs, key) = (self.clone(), name.clone());
         let running = tokio::task::spawn_local(async move {
             let _alive = on_disk;
             // A job that could not be run is lost, and the server says so.
-            let _ = run(&id, parts, pending()).await;
+            if stands_by {
+                let _ = stand_by(&name, parts, pending()).await;
+            } else {
+                let _ = run(&name, parts, pending()).await;
+            }
             jobs.0.processes.end(&process);
-            locked(&jobs.0.running).remove(&id);
+            locked(&jobs.0.running).remove(&name);
         });
-        locked(&self.0.running).insert(name, running.abort_handle());
+        locked(&self.0.running).insert(key, running.abort_handle());
         Ok(())
     }
 
@@ -213,8 +247,16 @@ impl Processes for SimJobs {
         self.0.processes.end_group(leader, ending)
     }
 
-    fn end_descendants(&self, ending: Ending) -> usize {
-        self.0.processes.end_descendants(ending)
+    fn end_descendants(&self, ending: Ending, spared: &[ProcessId]) -> usize {
+        self.0.processes.end_descendants(ending, spared)
+    }
+
+    fn below(&self, process: &ProcessId) -> Vec<ProcessId> {
+        self.0.processes.below(process)
+    }
+
+    fn memory_bytes(&self, process: &ProcessId) -> Option<u64> {
+        self.0.processes.memory_bytes(process)
     }
 
     fn boot_id(&self) -> Option<String> {

@@ -1,6 +1,6 @@
 //! The provider that asks other coding agents, from the parts of the server.
 
-use entraclaw_agents::{Answered, AskProvider};
+use entraclaw_agents::{AskParts, AskProvider};
 use entraclaw_inbox::tool::ToolSet;
 use entraclaw_work::{Works, WorksParts};
 
@@ -8,7 +8,7 @@ use super::App;
 
 /// The provider, if the operator chose its tools. `has_inbox` says whether the same server offers the inbox.
 pub(super) fn provider(app: &App, has_inbox: bool) -> Option<AskProvider> {
-    app.config.tools.contains(&ToolSet::Ask).then(|| AskProvider {
+    let parts = || AskParts {
         settings: app.config.ask.settings.clone(),
         finder: app.finder.clone(),
         works: Works::new(WorksParts {
@@ -22,6 +22,6 @@ pub(super) fn provider(app: &App, has_inbox: bool) -> Option<AskProvider> {
         random: app.random.clone(),
         consumer: app.config.inbox.consumer.clone(),
         has_inbox: has_inbox && app.config.tools.contains(&ToolSet::Inbound),
-        answered: Answered::default(),
-    })
+    };
+    app.config.tools.contains(&ToolSet::Ask).then(|| AskProvider::new(parts()))
 }

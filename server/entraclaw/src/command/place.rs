@@ -19,7 +19,8 @@ use entraclaw_seams::storage::{DiskStorage, MemoryStorage, Storage};
 
 pub(super) const CONFIG_FILE: &str = "config.toml";
 /// All folders that the home folder may have.
-const FOLDERS: [&str; 13] = [
+const FOLDERS: [&str; 15] = [
+    "agents",
     "inbox",
     "inbox/index",
     "inbox/consumers",
@@ -31,6 +32,7 @@ const FOLDERS: [&str; 13] = [
     "keys",
     "log",
     "setup",
+    "standby",
     "waking",
     "work",
 ];

@@ -13,12 +13,12 @@ use super::environment::Environment;
 use super::output::{self, Done};
 use super::place::{Entry, Home, open_home};
 use super::serve::asked_to_stop;
-use entraclaw_agents::AgentKind;
+use entraclaw_agents::{AgentKind, SystemStored};
 use entraclaw_seams::clock::SystemClock;
 use entraclaw_seams::processes::SystemProcesses;
 use entraclaw_seams::programs::SystemPrograms;
 use entraclaw_seams::storage::{DiskStorage, Storage};
-use entraclaw_work::{Kinds, Program, RunParts, run as run_job};
+use entraclaw_work::{Kinds, Program, RunParts, run as run_job, stand_by};
 
 const AFTER: &str = "\
 A session starts this for work that may outlive its call; its result comes to the inbox. `entraclaw status` counts jobs.
@@ -27,12 +27,33 @@ Exit codes: 0 the job has ended, however it went, 1 it was not run here, and why
 /// The pause between two checks for a cancel.
 const CANCEL_LOOK: Duration = Duration::from_millis(50);
 
+/// What the process is for.
+enum Purpose {
+    /// This job.
+    Job(String),
+    /// To stand by under this key.
+    Standby(String),
+}
+
+impl Purpose {
+    fn arguments(&self) -> Vec<&str> {
+        match self {
+            Self::Job(id) => vec![id],
+            Self::Standby(key) => vec!["--standby", key],
+        }
+    }
+}
+
 /// Flags of `work`.
 #[derive(Debug, Args)]
 #[command(after_help = AFTER)]
 pub(super) struct Flags {
     /// The id of the job: work/ in the home folder has a folder of this name
-    id: String,
+    #[arg(required_unless_present = "standby", conflicts_with = "standby")]
+    id: Option<String>,
+    /// Get ready for jobs that are asked later: standby/ in the home folder has a plan of this name
+    #[arg(long, value_name = "KEY")]
+    standby: Option<String>,
     #[command(flatten)]
     home: Home,
     /// Start the job and end at once
@@ -46,30 +67,33 @@ pub(super) fn run(flags: Flags) -> ExitCode {
 
 fn perform(flags: Flags) -> Done {
     let environment = Environment::read();
+    let Some(purpose) = flags.standby.map(Purpose::Standby).or(flags.id.map(Purpose::Job)) else {
+        return Err("neither a job nor a key is named; `entraclaw work --help` says how".into());
+    };
     if flags.detach {
-        detach(&flags, &environment)
-            .map_err(|error| format!("the job {} could not be started: {error}", flags.id))?;
+        detach(&purpose, &flags.home, &environment)
+            .map_err(|error| format!("{} could not be started: {error}", purpose.arguments().join(" ")))?;
         return Ok(ExitCode::SUCCESS);
     }
     let Some(storage) = open_home(Entry::Look, flags.home, &environment)? else {
         return Err("there is no home folder yet, so there is no job; a session of a host makes both".into());
     };
-    let outcome = output::block_on(work(&flags.id, storage, environment))?;
+    let outcome = output::block_on(work(purpose, storage, environment))?;
     Ok(output::text(&outcome?, ExitCode::SUCCESS))
 }
 
 /// Starts this program again without waiting for it.
-fn detach(flags: &Flags, environment: &Environment) -> std::io::Result<()> {
+fn detach(purpose: &Purpose, home: &Home, environment: &Environment) -> std::io::Result<()> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.arg("work").arg(&flags.id);
-    if let Some(home) = flags.home.folder(environment) {
+    command.arg("work").args(purpose.arguments());
+    if let Some(home) = home.folder(environment) {
         command.arg("--home").arg(home);
     }
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().map(|_| ())
 }
 
-async fn work(id: &str, storage: DiskStorage, environment: Environment) -> Result<String, String> {
+async fn work(purpose: Purpose, storage: DiskStorage, environment: Environment) -> Result<String, String> {
     // A session of its own has no terminal that could end it, and all programs of the job can be found by it.
     #[cfg(unix)]
     if let Err(error) = nix::unistd::setsid() {
@@ -84,7 +108,13 @@ async fn work(id: &str, storage: DiskStorage, environment: Environment) -> Resul
         variables.into_iter().filter_map(|(name, value)| Some((name, value.into_string().ok()?))).collect()
     };
     let storage: Arc<dyn Storage> = Arc::new(storage);
-    let agents = AgentKind::new(texts(environment.for_agents), Arc::new(SystemPrograms), storage.clone());
+    let agents = AgentKind {
+        environment: texts(environment.for_agents),
+        programs: Arc::new(SystemPrograms),
+        processes: Arc::new(SystemProcesses),
+        storage: storage.clone(),
+        stored: Arc::new(SystemStored),
+    };
     let parts = RunParts {
         storage,
         clock: Arc::new(SystemClock),
@@ -93,8 +123,14 @@ async fn work(id: &str, storage: DiskStorage, environment: Environment) -> Resul
         kinds: Kinds::default().with(Program::new(texts(environment.for_programs))).with(agents),
         look_every: CANCEL_LOOK,
     };
-    match run_job(id, parts, asked_to_stop()).await {
-        Ok(ended) => Ok(format!("{id}: {ended}\n")),
-        Err(error) => Err(error.to_string()),
+    match purpose {
+        Purpose::Job(id) => {
+            let ended = run_job(&id, parts, asked_to_stop()).await.map_err(|error| error.to_string())?;
+            Ok(format!("{id}: {ended}\n"))
+        }
+        Purpose::Standby(key) => {
+            let jobs = stand_by(&key, parts, asked_to_stop()).await.map_err(|error| error.to_string())?;
+            Ok(format!("jobs: {jobs}\n"))
+        }
     }
 }

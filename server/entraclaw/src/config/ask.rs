@@ -27,6 +27,7 @@ impl Loader {
                 wait: self.duration(&key::ASK_WAIT),
                 time_limit: self.duration(&key::ASK_TIME_LIMIT),
                 at_once: self.number(&key::ASK_AT_ONCE),
+                warm: self.number(&key::ASK_WARM),
             },
             copilot: text(self, &key::ASK_COPILOT).map(PathBuf::from),
         }

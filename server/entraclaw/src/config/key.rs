@@ -114,6 +114,9 @@ keys! {
     ASK_AT_ONCE = "ask"."at_once" =>
         number(1, 64), "4",
         "How many agents may work at once; further questions wait.";
+    ASK_WARM = "ask"."warm" =>
+        number(0, 8), "0",
+        "How many programs of agents may stand by for the next question, which is then answered without their start. Each takes about 350 MB.";
     AUTH_MODE = "auth"."mode" ["ENTRACLAW_AUTH"] =>
         Takes::OneOf(&["agent-user", "device-code", "browser", "static"]), "",
         "How the agent signs in. Without it nothing is polled and nothing can be sent.";
