@@ -1,6 +1,7 @@
 //! Servers with one fault each, made from the real one: what proves that the harness would see it.
 //! A mutant must never change the harness itself, and must differ from the honest server in its one fault only.
 
+mod agents;
 mod disk;
 mod graph;
 mod mutant;

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use entraclaw_microsoft::http::HttpTransport;
+use entraclaw_seams::processes::Processes;
+use entraclaw_seams::programs::Programs;
 use entraclaw_seams::storage::Storage;
 use entraclaw_seams::storage::memory::MemoryStorage;
 use tokio::io::DuplexStream;
 
-use super::{disk, graph, pipe, speech};
+use super::{agents, disk, graph, pipe, speech};
 
 /// A server with one fault.
 #[derive(Debug)]
@@ -40,6 +42,8 @@ pub(super) enum Way {
     Disk(disk::Fault),
     /// The server's client of Graph.
     Graph(graph::Fault),
+    /// Its way to run programs of other agents.
+    Agents(agents::Fault),
     /// One of its settings.
     Setting(&'static str, &'static str),
 }
@@ -82,6 +86,22 @@ impl Mutant {
                 Arc::new(graph::FaultyClient::new(transport, fault, allowlist))
             }
             _ => transport,
+        }
+    }
+
+    /// The programs of other agents, as it runs them.
+    pub(crate) fn programs(&self, inner: Arc<dyn Programs>) -> Arc<dyn Programs> {
+        match self.way {
+            Way::Agents(fault) => Arc::new(agents::FaultyPrograms { inner, fault }),
+            _ => inner,
+        }
+    }
+
+    /// The processes of the machine, as it ends them.
+    pub(crate) fn processes(&self, inner: Arc<dyn Processes>) -> Arc<dyn Processes> {
+        match self.way {
+            Way::Agents(agents::Fault::LeavesGrandchildren) => Arc::new(agents::FaultyProcesses(inner)),
+            _ => inner,
         }
     }
 }

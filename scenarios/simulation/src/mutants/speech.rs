@@ -4,9 +4,10 @@
 
 use std::time::Duration;
 
+use entraclaw_sanitize::secrets::HIDDEN;
 use serde_json::{Value, json};
 
-use crate::token::TOKEN;
+use crate::token::{AGENT_TOKEN, TOKEN};
 
 /// A part of the output for one line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -121,6 +122,12 @@ pub(super) fn prints(state: &mut State, message: &mut Value) -> Option<Vec<Piece
 pub(super) fn leaks_the_token(_: &mut State, message: &mut Value) -> Option<Vec<Piece>> {
     message["result"]["_meta"] = json!({"contoso.com/trace": format!("Bearer {TOKEN}")});
     None
+}
+
+/// Shows in an error what was hidden there.
+pub(super) fn leaks_an_agents_token(_: &mut State, message: &mut Value) -> Option<Vec<Piece>> {
+    let is_error = message.pointer("/result/isError") == Some(&Value::Bool(true));
+    is_error.then(|| raw(message.to_string().replace(HIDDEN, AGENT_TOKEN) + "\n"))
 }
 
 pub(super) fn answers_another_id(_: &mut State, message: &mut Value) -> Option<Vec<Piece>> {

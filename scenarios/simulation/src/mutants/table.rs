@@ -1,5 +1,6 @@
 //! The mutants, and the rule that must catch each. One that no rule catches fails the build.
 
+use super::agents::Fault as Agents;
 use super::disk::Fault as Disk;
 use super::graph::Fault as Graph;
 use super::mutant::{Mutant, Way};
@@ -135,6 +136,17 @@ mutants! {
         ("oracle.stranger", ""), ("gate.stranger", COPILOT), Graph(Graph::TakesAllForOne);
     "goes-deaf": "stops reading after a while",
         ("expect.model", ""), PULLING, Graph(Graph::GoesDeaf(6));
+    // Other agents.
+    "drops-stderr": "does not show what another agent says on stderr",
+        ("expect.result", ""), ("ask.an-ordinary-token", COPILOT), Agents(Agents::DropsStderr);
+    "takes-every-end": "takes an agent that printed something and ended with 1 for one that answered",
+        ("expect.result", ""), ("ask.ends-with-an-error-as-text", COPILOT), Agents(Agents::TakesEveryEnd);
+    "leaves-a-grandchild": "ends no process of an agent whose program has ended",
+        ("expect.agents", "2 processes of agents run"), ("ask.leaves-children", COPILOT),
+        Agents(Agents::LeavesGrandchildren);
+    "leaks-an-agents-token": "shows an agent's token in an error",
+        ("oracle.secret", "a line of session"), ("ask.leaks-its-token", COPILOT),
+        Speaks(Result(speech::leaks_an_agents_token));
     // Settings that a server must not have by itself.
     "polls-rarely": "looks once a minute",
         ("expect.model", ""), LISTENING, Setting("ENTRACLAW_TEAMS_POLL_INTERVAL", "60s");

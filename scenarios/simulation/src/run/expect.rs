@@ -43,7 +43,7 @@ fn agents(expect: &AgentsExpect, play: &Play) -> Checked {
     let Some(jobs) = play.stage.jobs() else { return Err(Miss::new("the machine has no agents".to_owned())) };
     let (running, started) = (jobs.agents().running(), jobs.agents().started());
     if expect.running.is_some_and(|wanted| running != wanted as usize) {
-        return Err(Miss::new(format!("{running} agents run")));
+        return Err(Miss::new(format!("{running} processes of agents run")));
     }
     if expect.started.is_some_and(|wanted| started != u64::from(wanted)) {
         return Err(Miss::new(format!("{started} agents were started")));

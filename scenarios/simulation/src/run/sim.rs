@@ -53,7 +53,8 @@ pub(crate) fn play(cell: &Cell) -> anyhow::Result<CellFinished> {
         });
         let scenario = &cell.scenario.scenario;
         let jobs = scenario.begins_work() || !scenario.agents.is_empty();
-        let jobs = jobs.then(|| SimJobs::new(disk.clone(), server_clock.clone(), scenario.agents.clone()));
+        let jobs = jobs
+            .then(|| SimJobs::new(disk.clone(), server_clock.clone(), scenario.agents.clone(), cell.mutant));
         let stage = Rc::new(SimStage {
             environment: world.environment,
             disk,
@@ -150,7 +151,7 @@ impl Stage for SimStage {
             app.wait = sim_wait_command();
             if let Some(jobs) = &jobs {
                 let consumer = app.config.inbox.consumer.clone();
-                app.processes = Arc::new(jobs.clone());
+                app.processes = jobs.processes();
                 app.finder = Arc::new(jobs.agents().clone());
                 if begins_work {
                     app.providers.push(jobs.provider(Arc::new(process.storage()), seed ^ 0x0b5, consumer));

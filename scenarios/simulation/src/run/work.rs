@@ -15,6 +15,7 @@ use entraclaw_mcp::message::Object;
 use entraclaw_mcp::{Answer, Arguments, Begun, Call, Connection, Offer, Offers, Provider, Receipt, Refusal};
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::processes::{Ending, ProcessId, Processes, Program, SimulatedProcesses};
+use entraclaw_seams::programs::Programs;
 use entraclaw_seams::storage::Storage;
 use entraclaw_seams::storage::memory::MemoryStorage;
 use entraclaw_work::{
@@ -31,7 +32,9 @@ use tokio::time::{Instant, sleep};
 
 use super::agents::SimAgents;
 use super::sim_process::Process;
+use crate::mutants::Mutant;
 use crate::scenario::WORK_TOOL;
+use crate::token::AGENT_TOKEN;
 
 /// The time before the host's limit at which the call is answered.
 const MARGIN: Duration = Duration::from_secs(2);
@@ -39,7 +42,7 @@ const MARGIN: Duration = Duration::from_secs(2);
 const CANCEL_LOOK: Duration = Duration::from_secs(1);
 /// The environment of the jobs' processes.
 const VARIABLES: [(&str, &str); 3] =
-    [("PATH", "/usr/bin"), ("HOME", "/home/alice"), ("COPILOT_GITHUB_TOKEN", "tid=0123456789-of-copilot")];
+    [("PATH", "/usr/bin"), ("HOME", "/home/alice"), ("COPILOT_GITHUB_TOKEN", AGENT_TOKEN)];
 /// Longest work, in milliseconds.
 const TAKES_MS_MAX: u64 = 24 * 3_600_000;
 
@@ -71,10 +74,17 @@ struct Inner {
     running: Mutex<BTreeMap<String, AbortHandle>>,
     /// Whether a process was started to stand by.
     stands_by: AtomicBool,
+    mutant: Option<&'static Mutant>,
 }
 
 impl SimJobs {
-    pub(crate) fn new(disk: MemoryStorage, clock: Arc<dyn Clock>, scripts: Vec<Script>) -> Self {
+    /// The jobs of a machine with these agents, as a server runs them that may have a fault.
+    pub(crate) fn new(
+        disk: MemoryStorage,
+        clock: Arc<dyn Clock>,
+        scripts: Vec<Script>,
+        mutant: Option<&'static Mutant>,
+    ) -> Self {
         let processes = SimulatedProcesses::default();
         Self(Arc::new(Inner {
             agents: SimAgents::new(scripts, processes.clone()),
@@ -84,7 +94,25 @@ impl SimJobs {
             jobs: Mutex::default(),
             running: Mutex::default(),
             stands_by: AtomicBool::new(false),
+            mutant,
         }))
+    }
+
+    /// The processes of the machine, as the server sees them.
+    pub(crate) fn processes(&self) -> Arc<dyn Processes> {
+        let processes: Arc<dyn Processes> = Arc::new(self.clone());
+        match self.0.mutant {
+            Some(mutant) => mutant.processes(processes),
+            None => processes,
+        }
+    }
+
+    fn programs(&self) -> Arc<dyn Programs> {
+        let programs: Arc<dyn Programs> = Arc::new(self.0.agents.clone());
+        match self.0.mutant {
+            Some(mutant) => mutant.programs(programs),
+            None => programs,
+        }
     }
 
     /// The other agents of the machine.
@@ -203,7 +231,7 @@ impl Processes for SimJobs {
         let on_disk = Process::new(&self.0.disk);
         let agents = AgentKind {
             environment: VARIABLES.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
-            programs: Arc::new(self.0.agents.clone()),
+            programs: self.programs(),
             processes: Arc::new(self.clone()),
             storage: Arc::new(on_disk.storage()),
             stored: Arc::new(self.0.agents.clone()),
@@ -211,7 +239,7 @@ impl Processes for SimJobs {
         let parts = RunParts {
             storage: Arc::new(on_disk.storage()),
             clock: self.0.clock.clone(),
-            processes: Arc::new(self.clone()),
+            processes: self.processes(),
             pid: process.pid,
             kinds: Kinds::default().with(Scripted).with(agents),
             look_every: CANCEL_LOOK,
@@ -252,7 +280,8 @@ impl Processes for SimJobs {
     }
 
     fn below(&self, process: &ProcessId) -> Vec<ProcessId> {
-        self.0.processes.below(process)
+        let children = self.0.agents.children(process);
+        if children.is_empty() { self.0.processes.below(process) } else { children }
     }
 
     fn memory_bytes(&self, process: &ProcessId) -> Option<u64> {

@@ -419,9 +419,9 @@ pub struct InteractionExpect {
 #[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AgentsExpect {
-    /// Exactly so many run.
+    /// Exactly so many of their processes run, with those that they have started.
     pub running: Option<u32>,
-    /// Exactly so many were started since the beginning.
+    /// Exactly so many agents were started since the beginning.
     pub started: Option<u32>,
     /// Time from now until it must hold; now when left out.
     pub within: Option<Span>,

@@ -1,22 +1,23 @@
 //! Other coding agents on a simulated machine: their programs are played from a script in virtual time.
 //! It must never decide what an agent says: that is the script's, and the fake's whose form it has.
 
-use std::collections::{BTreeMap, VecDeque};
+mod group;
+mod player;
+
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use entraclaw_agents::{Agent, Finder, Found, Missing, Place, Stored};
 use entraclaw_seams::processes::{Ending, ProcessId, Processes, Program, SimulatedProcesses};
 use entraclaw_seams::programs::{Child, Exit, Programs, Start};
-use fake_agents::{Acp, Act, Invocation, Outside, PathKind, Script, Signal, interrupted, plan};
-use futures_util::future::pending;
-use tokio::io::{
-    AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, duplex,
-};
+use fake_agents::{Act, Invocation, Outside, PathKind, Script, plan};
+use tokio::io::duplex;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep, sleep_until};
+
+use group::Group;
+use player::Player;
 
 /// Bytes that a pipe holds, as on Linux.
 const PIPE_BYTES: usize = 64 * 1024;
@@ -26,8 +27,6 @@ const FOLDER: &str = "/home/alice/project";
 const USERS: &str = "/home/alice";
 /// Where Copilot keeps its sessions.
 const STORE: &str = "/home/alice/.copilot";
-/// The code with which a program ends whose reader is gone.
-const BROKEN_PIPE: i32 = 1;
 
 /// The agents of a machine; a cheap clone.
 #[derive(Clone)]
@@ -36,15 +35,10 @@ pub(crate) struct SimAgents(Arc<Inner>);
 struct Inner {
     scripts: Vec<Script>,
     processes: SimulatedProcesses,
-    running: Mutex<BTreeMap<u32, Running>>,
+    groups: Mutex<BTreeMap<ProcessId, Group>>,
     /// What the agents have stored, which no server writes.
     stored: Mutex<BTreeMap<String, String>>,
     started: Mutex<u64>,
-}
-
-struct Running {
-    signals: mpsc::UnboundedSender<Signal>,
-    task: tokio::task::AbortHandle,
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -56,7 +50,7 @@ impl SimAgents {
         Self(Arc::new(Inner {
             scripts,
             processes,
-            running: Mutex::default(),
+            groups: Mutex::default(),
             stored: Mutex::default(),
             started: Mutex::default(),
         }))
@@ -82,26 +76,35 @@ impl SimAgents {
         waits.sum()
     }
 
-    /// Tells a running program; `false` if none of this number runs.
+    /// Ends a group; `false` if none of its processes runs.
     pub(crate) fn end(&self, leader: &ProcessId, ending: Ending) -> bool {
-        let mut running = locked(&self.0.running);
-        let Some(program) = running.get(&leader.pid) else { return false };
+        let mut groups = locked(&self.0.groups);
+        let Some(group) = groups.get_mut(leader) else { return false };
         match ending {
-            Ending::Ask => program.signals.send(Signal::Terminate).is_ok(),
+            Ending::Ask => group.ask(),
             Ending::Kill => {
-                program.task.abort();
-                running.remove(&leader.pid);
+                group.kill();
                 self.0.processes.end(leader);
-                true
             }
         }
+        if group.is_empty() {
+            groups.remove(leader);
+        }
+        true
     }
 
     /// The machine restarts: no agent runs.
     pub(crate) fn restart(&self) {
-        for (_, program) in std::mem::take(&mut *locked(&self.0.running)) {
-            program.task.abort();
+        for (_, mut group) in std::mem::take(&mut *locked(&self.0.groups)) {
+            group.kill();
         }
+    }
+
+    /// The processes that an agent's program has started and that run. They have no numbers of their own.
+    pub(crate) fn children(&self, leader: &ProcessId) -> Vec<ProcessId> {
+        let children = locked(&self.0.groups).get(leader).map_or(0, Group::children);
+        let number = |child| u32::MAX - u32::try_from(child).unwrap_or_default();
+        (0..children).map(|child| ProcessId { pid: number(child), began: None }).collect()
     }
 
     /// How many agents were started.
@@ -109,9 +112,9 @@ impl SimAgents {
         *locked(&self.0.started)
     }
 
-    /// How many agents run.
+    /// How many processes of agents run, with those that they started.
     pub(crate) fn running(&self) -> usize {
-        locked(&self.0.running).len()
+        locked(&self.0.groups).values().map(Group::len).sum()
     }
 }
 
@@ -197,18 +200,25 @@ impl Programs for SimAgents {
             invocation,
             done: Vec::new(),
             inner: self.0.clone(),
+            leader: leader.clone(),
             signalled,
             out,
             err,
             input: start.has_input.then_some(read),
         };
         let task = tokio::task::spawn_local(async move {
-            let exit = player.play().await;
-            locked(&agents.0.running).remove(&id.pid);
+            let end = player.play().await;
             agents.0.processes.end(&id);
-            let _ = told.send(exit);
+            let mut groups = locked(&agents.0.groups);
+            if let Some(group) = groups.get_mut(&id) {
+                group.leader_has_ended(end.pipes);
+                if group.is_empty() {
+                    groups.remove(&id);
+                }
+            }
+            let _ = told.send(end.exit);
         });
-        locked(&self.0.running).insert(leader.pid, Running { signals, task: task.abort_handle() });
+        locked(&self.0.groups).insert(leader.clone(), Group::led_by(signals, task.abort_handle()));
         Ok(Child {
             leader: Some(leader),
             input: start.has_input.then(|| Box::new(input) as _),
@@ -238,158 +248,4 @@ impl Stored for SimAgents {
 /// The part of a path below the store of Copilot, whose name the fake gives it.
 fn below_store(path: &Path) -> Option<&str> {
     path.strip_prefix(STORE).ok()?.to_str()
-}
-
-/// One running program.
-struct Player {
-    script: Script,
-    invocation: Invocation,
-    done: Vec<Act>,
-    left: VecDeque<Act>,
-    inner: Arc<Inner>,
-    signalled: mpsc::UnboundedReceiver<Signal>,
-    out: DuplexStream,
-    err: DuplexStream,
-    input: Option<DuplexStream>,
-}
-
-impl Player {
-    async fn play(mut self) -> Exit {
-        while let Some(act) = self.left.pop_front() {
-            match &act {
-                Act::Wait { ms } => {
-                    if self.waits(Some(Instant::now() + Duration::from_millis(*ms))).await {
-                        continue;
-                    }
-                }
-                // It ends by a signal alone.
-                Act::Hang => {
-                    self.waits(None).await;
-                    continue;
-                }
-                Act::SpeakAcp => return self.speaks().await,
-                Act::ReadInput { .. } => {
-                    self.reads().await;
-                    continue;
-                }
-                act => {
-                    if let Some(exit) = self.does(act).await {
-                        return exit;
-                    }
-                }
-            }
-            self.done.push(act);
-        }
-        Exit::Code(0)
-    }
-
-    /// Does what takes no time. Returns how the program ends, if it does.
-    async fn does(&mut self, act: &Act) -> Option<Exit> {
-        match act {
-            Act::Out(bytes) => {
-                if self.out.write_all(bytes).await.is_err() {
-                    return Some(Exit::Code(BROKEN_PIPE));
-                }
-            }
-            Act::Err(bytes) => {
-                if self.err.write_all(bytes).await.is_err() {
-                    return Some(Exit::Code(BROKEN_PIPE));
-                }
-            }
-            Act::Store { path, text } => {
-                locked(&self.inner.stored).entry(path.clone()).or_default().push_str(text);
-            }
-            Act::Exit(code) => return Some(Exit::Code(i32::from(*code))),
-            Act::Die(Signal::Kill) => return Some(Exit::Signal(9)),
-            Act::Die(Signal::Segfault) => return Some(Exit::Signal(11)),
-            Act::Die(Signal::Terminate) => return Some(Exit::Signal(15)),
-            Act::Die(Signal::Interrupt) => return Some(Exit::Signal(2)),
-            // A simulated machine has no files of the user, and its children hold no pipe.
-            Act::Write { .. } | Act::Child { .. } | Act::Enter(_)
-            // These take time, so that they are not done here.
-            | Act::Wait { .. } | Act::Hang | Act::SpeakAcp | Act::ReadInput { .. } => {}
-        }
-        None
-    }
-
-    /// Speaks the Agent Client Protocol until its input or the program ends.
-    async fn speaks(&mut self) -> Exit {
-        let mut acp = Acp::new(&self.script, &self.invocation);
-        let began = Instant::now();
-        let Some(input) = self.input.take() else { return Exit::Code(0) };
-        let mut lines = BufReader::new(input).lines();
-        let mut has_ended = false;
-        loop {
-            let due = acp.due_ms().map(|ms| began + Duration::from_millis(ms));
-            let time = async {
-                match due {
-                    Some(due) => sleep_until(due).await,
-                    None => pending().await,
-                }
-            };
-            let inner = self.inner.clone();
-            let now_ms = || u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-            let acts = tokio::select! {
-                biased;
-                signal = self.signalled.recv() => match signal {
-                    Some(_) if acp.ends_on_sigterm() => return Exit::Code(0),
-                    Some(_) => continue,
-                    None => return Exit::Signal(9),
-                },
-                line = lines.next_line(), if !has_ended => {
-                    if let Ok(Some(line)) = line {
-                        acp.on_line(now_ms(), &line, &*inner)
-                    } else {
-                        has_ended = true;
-                        acp.on_end(now_ms())
-                    }
-                },
-                () = time => acp.on_time(now_ms()),
-            };
-            for act in &acts {
-                if let Some(exit) = self.does(act).await {
-                    return exit;
-                }
-            }
-        }
-    }
-
-    /// Waits until then, or for ever. Returns whether a signal has changed what is left.
-    async fn waits(&mut self, until: Option<Instant>) -> bool {
-        loop {
-            let time = async {
-                match until {
-                    Some(until) => sleep_until(until).await,
-                    None => sleep(Duration::MAX).await,
-                }
-            };
-            tokio::select! {
-                biased;
-                signal = self.signalled.recv() => {
-                    let Some(signal) = signal else { return false };
-                    let acts = interrupted(&self.script, &self.invocation, &self.done, signal);
-                    if let Some(acts) = acts {
-                        self.left = acts.into();
-                        return true;
-                    }
-                }
-                () = time => return false,
-            }
-        }
-    }
-
-    /// Plans again with what came on stdin, and skips what was done already.
-    async fn reads(&mut self) {
-        let mut read = Vec::new();
-        if let Some(input) = &mut self.input {
-            let _ = input.read_to_end(&mut read).await;
-        }
-        self.invocation.stdin = Some(read);
-        self.left = plan(&self.script, &self.invocation, &*self.inner).into();
-        for done in &self.done {
-            if self.left.front() == Some(done) {
-                self.left.pop_front();
-            }
-        }
-    }
 }
