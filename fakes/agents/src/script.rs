@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use crate::agent::Agent;
 
 /// A scripted agent.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Script {
     /// The CLI that it stands for.
@@ -42,7 +42,7 @@ fn yes() -> bool {
 }
 
 /// What an agent does that is told to open its terminal interface and has no terminal.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Interactive {
     /// It opens the interface and waits for keys, as with a terminal.
@@ -53,7 +53,7 @@ pub enum Interactive {
 }
 
 /// What the agent does for one prompt.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Answer {
     /// Which prompts it is for; without it, all.
@@ -110,7 +110,7 @@ pub struct Answer {
 }
 
 /// Which prompts an answer is for.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct When {
     /// The prompt holds this text.
@@ -118,7 +118,7 @@ pub struct When {
 }
 
 /// The words of an answer.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(
     untagged,
     expecting = "`says` is a text, in quotes if it looks like anything else, or `{ echo: true }`"
@@ -137,7 +137,7 @@ impl Default for Says {
 }
 
 /// An answer that repeats the prompt.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Echo {
     /// Whether it does. `false` says nothing.
@@ -145,7 +145,7 @@ pub struct Echo {
 }
 
 /// A tool that the agent runs.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Tool {
     /// Its name, as the CLI has it.
@@ -163,7 +163,7 @@ fn tool_output() -> String {
 }
 
 /// A refusal of the model's provider.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Failure {
     /// The status of the provider's answer: 401, 402, 404, 429, 500 and so on; 0 if it can't be reached.
@@ -177,7 +177,7 @@ pub struct Failure {
 }
 
 /// How an agent dies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Crash {
     /// It is killed.
     #[serde(rename = "SIGKILL")]
@@ -188,7 +188,7 @@ pub enum Crash {
 }
 
 /// What an answer cost.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Usage {
     /// Tokens that the model read.
@@ -210,7 +210,7 @@ impl Default for Usage {
 }
 
 /// A file that the agent writes.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Writes {
     /// Where; a relative path is below the folder that it works in.

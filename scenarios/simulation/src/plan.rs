@@ -132,6 +132,13 @@ pub fn cells(selection: &Selection) -> Vec<Cell> {
                     && !scenario.scenario.slow_process;
                 let left_out = (selection.glance && !is_glanced) || (sampled && !its_turn);
                 let mut unplayed = unplayed.clone();
+                if *mode == Mode::Process
+                    && !scenario.scenario.agents.is_empty()
+                    && !cfg!(target_os = "linux")
+                {
+                    let reason = "the processes of agents are counted on Linux alone";
+                    unplayed.get_or_insert_with(|| Unplayed::not_run(reason));
+                }
                 if *mode == Mode::Process && left_out {
                     if selection.modes.contains(&Mode::Sim) && scenario.scenario.mode.contains(&Mode::Sim) {
                         continue;

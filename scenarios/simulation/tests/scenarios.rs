@@ -34,6 +34,7 @@ fn main() {
     let settings = Arc::new(Settings {
         first_seed: SEED,
         server_binary: simulation::command::server_binary(None).unwrap_or_else(|error| panic!("{error:#}")),
+        agent_binary: simulation::command::agent_binary().unwrap_or_else(|error| panic!("{error:#}")),
         repeats: Repeats::All,
     });
     let trials = in_turns(plan::cells(&selection))

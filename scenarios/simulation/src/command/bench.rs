@@ -326,7 +326,8 @@ fn idle_requests() -> anyhow::Result<Vec<Figure>> {
             sampled: false,
             glance: false,
         };
-        let settings = Settings { first_seed: 1, server_binary: None, repeats: Repeats::Never };
+        let settings =
+            Settings { first_seed: 1, server_binary: None, agent_binary: None, repeats: Repeats::Never };
         let cell = plan::cells(&selection).pop().context("the idle scenario is gone")?;
         let finished = run_cell(&cell, &settings);
         anyhow::ensure!(finished.failures.is_empty(), "{id} does not pass: {:?}", finished.reason);

@@ -26,7 +26,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, Parser, Subcommand};
 use hostcheck::exit::EXIT_CODES;
 
-pub use server_binary::server_binary;
+pub use server_binary::{agent_binary, server_binary};
 
 /// Plays scenarios of fake MCP hosts and a fake Microsoft Graph against the server `entraclaw`, and judges what reached
 /// the model. With `run --server 'CMD'` it judges any MCP server: by the protocol, and by what each host would do with it.

@@ -14,7 +14,7 @@ use reports::event::{CellFinished, EVENTS_VERSION, Event, RunFinished, RunStarte
 
 use super::keep::{self, Corpus};
 use super::select;
-use super::server_binary::server_binary;
+use super::server_binary::{agent_binary, server_binary};
 use super::slowest::Slowest;
 use crate::faults::{FaultProfile, PROFILES};
 use crate::plan::{self, Cell, Selection};
@@ -186,7 +186,9 @@ pub(super) fn main(args: &Args) -> Outcome {
         process = plan::chosen(process, |number| mine.contains(&(sims + number)));
     }
     let server_binary = if process.is_empty() { None } else { server_binary(args.server_binary.as_deref())? };
-    let settings = Settings { first_seed: selection.seed, server_binary, repeats: args.repeats() };
+    let agent_binary = if process.is_empty() { None } else { agent_binary()? };
+    let settings =
+        Settings { first_seed: selection.seed, server_binary, agent_binary, repeats: args.repeats() };
     let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let progress = Progress::new(sim.len() + process.len());
     let slowest = Slowest::default();

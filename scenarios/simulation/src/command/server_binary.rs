@@ -1,4 +1,5 @@
-//! Where the shipped server is that processes are started of. It is built here where cargo started this program.
+//! Where the shipped server is that processes are started of, and the program that stands in for other agents. Both are
+//! built here where cargo started this program.
 
 use std::path::{Path, PathBuf};
 
@@ -12,11 +13,7 @@ pub fn server_binary(told: Option<&Path>) -> anyhow::Result<Option<PathBuf>> {
         anyhow::ensure!(told.is_file(), "--server-binary: there is no file {}", told.display());
         return Ok(Some(told.to_owned()));
     }
-    let mut folder = std::env::current_exe()?;
-    folder.pop();
-    if folder.ends_with("deps") {
-        folder.pop();
-    }
+    let folder = own_folder()?;
     let binary = folder.join(format!("entraclaw{}", std::env::consts::EXE_SUFFIX));
     build_server(&folder, &binary)?;
     if binary.is_file() {
@@ -27,6 +24,22 @@ pub fn server_binary(told: Option<&Path>) -> anyhow::Result<Option<PathBuf>> {
         binary.display()
     ));
     Ok(None)
+}
+
+/// The program that stands in for other agents: beside this program, where [`server_binary`] has built it.
+pub fn agent_binary() -> anyhow::Result<Option<PathBuf>> {
+    let binary = own_folder()?.join(format!("fake-agent{}", std::env::consts::EXE_SUFFIX));
+    Ok(binary.is_file().then_some(binary))
+}
+
+/// The folder in which this program was built.
+fn own_folder() -> std::io::Result<PathBuf> {
+    let mut folder = std::env::current_exe()?;
+    folder.pop();
+    if folder.ends_with("deps") {
+        folder.pop();
+    }
+    Ok(folder)
 }
 
 /// Under `cargo run` only this package was built; the server's own binary is built here, from the same tree.
@@ -51,6 +64,10 @@ fn build_server(folder: &Path, binary: &Path) -> anyhow::Result<()> {
             "entraclaw",
             "--bin",
             "entraclaw-wait",
+            "--package",
+            "fake-agents",
+            "--bin",
+            "fake-agent",
             "--manifest-path",
         ])
         .arg(&manifest);

@@ -52,7 +52,8 @@ impl Mutant {
         anyhow::ensure!(lacks.is_none(), "{}: {} can't play {id}: {lacks:?}", self.id, self.host);
         let (mode, faults, mutant) = (Mode::Sim, None, Some(self));
         let cell = Cell { scenario, host, mode, seed: 1, faults, unplayed: None, mutant };
-        let settings = Settings { first_seed: 1, server_binary: None, repeats: Repeats::Never };
+        let settings =
+            Settings { first_seed: 1, server_binary: None, agent_binary: None, repeats: Repeats::Never };
         Ok(run_cell(&cell, &settings))
     }
 

@@ -28,6 +28,8 @@ pub struct Settings {
     pub first_seed: u64,
     /// The server's binary, for process mode.
     pub server_binary: Option<std::path::PathBuf>,
+    /// The program that stands in for other agents, for process mode.
+    pub agent_binary: Option<std::path::PathBuf>,
     /// Which sim cells run twice; both runs must be equal to the byte.
     pub repeats: Repeats,
 }
@@ -87,7 +89,13 @@ pub fn run_cell(cell: &Cell, settings: &Settings) -> CellFinished {
                 let reason = "the server's binary is not built; run `cargo build --release -p entraclaw`";
                 return unplayed(cell, &Unplayed::not_run(reason));
             };
-            guarded(cell, || process::play(cell, binary))
+            let agent = settings.agent_binary.as_deref();
+            if agent.is_none() && !cell.scenario.scenario.agents.is_empty() {
+                let reason =
+                    "the program `fake-agent` is not built; run `cargo build --release -p fake-agents`";
+                return unplayed(cell, &Unplayed::not_run(reason));
+            }
+            guarded(cell, || process::play(cell, binary, agent))
         }
     };
     apply_known_issue(cell, &mut finished);

@@ -41,7 +41,7 @@ pub(crate) fn check(expect: &Expect, play: &Play) -> Checked {
 
 fn agents(expect: &AgentsExpect, play: &Play) -> Checked {
     let Some(jobs) = play.stage.jobs() else { return Err(Miss::new("the machine has no agents".to_owned())) };
-    let (running, started) = (jobs.agents().running(), jobs.agents().started());
+    let (running, started) = (jobs.running(), jobs.started());
     if expect.running.is_some_and(|wanted| running != wanted as usize) {
         return Err(Miss::new(format!("{running} processes of agents run")));
     }

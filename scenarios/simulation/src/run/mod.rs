@@ -11,6 +11,8 @@ mod ended;
 mod expect;
 mod extension;
 mod guard;
+mod installed;
+mod jobs;
 mod kills;
 mod machine;
 mod mail;

@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 
 use super::ended::result;
 use super::extension;
+use super::jobs::Jobs;
 use super::peer::Limits;
 use super::session::{Extension, Host, Session};
 use super::socket::SocketLimits;
@@ -23,7 +24,6 @@ use super::stage::Stage;
 use super::stopwatch::Stopwatch;
 use super::view::{CallView, SessionView};
 use super::wake_up_target::WakeUpTarget;
-use super::work::SimJobs;
 use crate::oracle::{Heard, Ledger, Posted, Written, judge_answers};
 use crate::plan::Cell;
 use crate::scenario::{SetUp, word};
@@ -186,10 +186,18 @@ impl<'a> Play<'a> {
         }
     }
 
+    /// Whether it is not decided yet who gets a result.
+    pub(crate) fn has_open_jobs(&self) -> bool {
+        let jobs = self.stage.jobs().map(Jobs::all).unwrap_or_default();
+        let undecided = [Claim::Open, Claim::Claimed].map(Claim::file);
+        let mut names = jobs.iter().flat_map(|job| self.stage.files(&format!("work/{}", job.id)));
+        names.any(|name| undecided.contains(&name.as_str()))
+    }
+
     /// A result that its caller has must not come to the inbox; every other one must.
     fn decide_jobs(&self) {
         self.note_jobs();
-        for job in self.stage.jobs().map(SimJobs::all).unwrap_or_default() {
+        for job in self.stage.jobs().map(Jobs::all).unwrap_or_default() {
             let names = self.stage.files(&format!("work/{}", job.id));
             let is_seen = names.iter().any(|name| name == Claim::Seen.file());
             let heard = if is_seen { Heard::Never } else { Heard::Must };
@@ -456,7 +464,7 @@ impl<'a> Play<'a> {
         };
         let mut places = Vec::new();
         let folders = ["", "inbox", "inbox/consumers", "interactions", "sources", "log"].map(str::to_owned);
-        let jobs = self.stage.jobs().map(SimJobs::all).unwrap_or_default();
+        let jobs = self.stage.jobs().map(Jobs::all).unwrap_or_default();
         for folder in folders.into_iter().chain(jobs.into_iter().map(|job| format!("work/{}", job.id))) {
             for name in self.stage.files(&folder) {
                 let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+use std::time::Duration;
 
 use entraclaw_inbox::rules::WaitCommand;
 use fake_hosts::AnyServer;
@@ -11,8 +12,11 @@ use fake_hosts::process::{ProcessServer, ServerCommand};
 use fake_microsoft::bot::BotDelivery;
 use futures_util::future::LocalBoxFuture;
 use reports::event::CellFinished;
+use tokio::time::{Instant, sleep};
 
 use super::commands::{ProcessCommands, wait_command_of};
+use super::installed::{InstalledAgents, faster};
+use super::jobs::Jobs;
 use super::machine::{self, Machine};
 use super::play::Play;
 use super::port::KeptPort;
@@ -23,8 +27,11 @@ use super::{bot, sign_in, steps, world};
 use crate::plan::Cell;
 use crate::scenario::DiskStep;
 
+/// Longest time until a server has noted who has a result.
+const SETTLES_MAX: Duration = Duration::from_secs(2);
+
 /// Plays a cell with the shipped binary.
-pub(crate) fn play(cell: &Cell, binary: &Path) -> anyhow::Result<CellFinished> {
+pub(crate) fn play(cell: &Cell, binary: &Path, agent: Option<&Path>) -> anyhow::Result<CellFinished> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     tokio::task::LocalSet::new().block_on(&runtime, async {
         let watch = Stopwatch::start();
@@ -59,10 +66,30 @@ pub(crate) fn play(cell: &Cell, binary: &Path) -> anyhow::Result<CellFinished> {
                 environment.insert("ENTRACLAW_HOME".to_owned(), own.display().to_string());
             }
         }
-        let stage =
-            Rc::new(ProcessStage { binary: binary.to_owned(), environment, port, home: own, machine });
+        let scripts = &cell.scenario.scenario.agents;
+        let agents = match agent.filter(|_| !scripts.is_empty()) {
+            Some(program) => {
+                let scripts = scripts.iter().map(faster).collect();
+                Some(InstalledAgents::install(scripts, program, home.path(), &own)?)
+            }
+            None => None,
+        };
+        environment.extend(agents.iter().flat_map(InstalledAgents::environment));
+        let stage = Rc::new(ProcessStage {
+            binary: binary.to_owned(),
+            environment,
+            port,
+            home: own,
+            machine,
+            agents,
+        });
         let mut play = Play::new(cell, stage, (world.graph, world.entra, world.bot), watch)?;
         steps::all(&mut play).await?;
+        // The server notes that an answer has left after it has left.
+        let settled = Instant::now() + SETTLES_MAX;
+        while play.has_open_jobs() && Instant::now() < settled {
+            sleep(Duration::from_millis(20)).await;
+        }
         play.judge();
         drop(channel);
         Ok(play.finish())
@@ -81,6 +108,8 @@ struct ProcessStage {
     port: KeptPort,
     /// The machine on which the cell runs setup.
     machine: Option<Machine>,
+    /// The other agents that are installed on it.
+    agents: Option<InstalledAgents>,
 }
 
 impl Stage for ProcessStage {
@@ -92,7 +121,7 @@ impl Stage for ProcessStage {
         ProcessServer::new(ServerCommand {
             program: self.binary.display().to_string(),
             arguments,
-            working_directory: None,
+            working_directory: self.agents.as_ref().map(|agents| agents.project().to_owned()),
             environment: self.environment.clone(),
             bare_environment: true,
         })
@@ -157,6 +186,10 @@ impl Stage for ProcessStage {
 
     fn deliver<'a>(&'a self, activity: &'a BotDelivery) -> LocalBoxFuture<'a, Option<u16>> {
         Box::pin(bot::post(self.port.number(), activity))
+    }
+
+    fn jobs(&self) -> Option<&dyn Jobs> {
+        self.agents.as_ref().map(|agents| agents as &dyn Jobs)
     }
 
     fn machine(&self) -> Option<&Machine> {

@@ -28,6 +28,7 @@ use reports::event::CellFinished;
 
 use super::bot::{self, SimPort};
 use super::commands::{SimCommands, sim_wait_command};
+use super::jobs::Jobs;
 use super::play::Play;
 use super::sim_process::Process;
 use super::stage::Stage;
@@ -253,8 +254,8 @@ impl Stage for SimStage {
         Box::pin(self.port.deliver(bot::request(activity)))
     }
 
-    fn jobs(&self) -> Option<&SimJobs> {
-        self.jobs.as_ref()
+    fn jobs(&self) -> Option<&dyn Jobs> {
+        self.jobs.as_ref().map(|jobs| jobs as &dyn Jobs)
     }
 
     fn now(&self) -> jiff::Timestamp {

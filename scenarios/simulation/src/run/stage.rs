@@ -8,9 +8,9 @@ use fake_hosts::drive::Commands;
 use fake_microsoft::bot::BotDelivery;
 use futures_util::future::LocalBoxFuture;
 
+use super::jobs::Jobs;
 use super::machine::Machine;
 use super::wake_up_target::WakeUpTarget;
-use super::work::SimJobs;
 use crate::scenario::DiskStep;
 
 /// The differences between simulation and real processes.
@@ -38,8 +38,8 @@ pub(crate) trait Stage {
     fn disk(&self, step: &DiskStep) -> anyhow::Result<()>;
     /// Brings an activity to the bot endpoint; the status, or `None` without an answer.
     fn deliver<'a>(&'a self, activity: &'a BotDelivery) -> LocalBoxFuture<'a, Option<u16>>;
-    /// The jobs of the machine; none where no scenario begins any.
-    fn jobs(&self) -> Option<&SimJobs> {
+    /// The jobs and the other agents of the machine; none where the scenario begins no work.
+    fn jobs(&self) -> Option<&dyn Jobs> {
         None
     }
     /// The person's machine, where hosts know of the server by their files alone.

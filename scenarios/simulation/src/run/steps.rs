@@ -184,7 +184,7 @@ fn change_job(play: &mut Play<'_>, step: &WorkStep) -> anyhow::Result<()> {
     let Some(jobs) = play.stage.jobs() else { anyhow::bail!("no work is begun here") };
     let is_done = match step {
         WorkStep::Cancel(_) => jobs.cancel(&id)?,
-        WorkStep::Kill(_) => jobs.kill(&id),
+        WorkStep::Kill(_) => jobs.kill(&id)?,
     };
     if is_done { Ok(()) } else { Err(Miss::new(format!("the job {label} does not run")).into()) }
 }

@@ -31,6 +31,7 @@ use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep};
 
 use super::agents::SimAgents;
+use super::jobs::{Job, Jobs};
 use super::sim_process::Process;
 use crate::mutants::Mutant;
 use crate::scenario::WORK_TOOL;
@@ -46,21 +47,6 @@ const VARIABLES: [(&str, &str); 3] =
 /// Longest work, in milliseconds.
 const TAKES_MS_MAX: u64 = 24 * 3_600_000;
 
-/// A job that was begun.
-#[derive(Debug, Clone)]
-pub(crate) struct SimJob {
-    /// Its label in the scenario.
-    pub(crate) label: String,
-    /// Its id.
-    pub(crate) id: String,
-    /// The consumer that asked.
-    pub(crate) consumer: String,
-    /// Its duration, in milliseconds.
-    pub(crate) takes_ms: u64,
-    /// When it began.
-    pub(crate) began: Instant,
-}
-
 /// The machine's jobs; a cheap clone.
 #[derive(Clone)]
 pub(crate) struct SimJobs(Arc<Inner>);
@@ -70,7 +56,7 @@ struct Inner {
     disk: MemoryStorage,
     clock: Arc<dyn Clock>,
     processes: SimulatedProcesses,
-    jobs: Mutex<Vec<SimJob>>,
+    jobs: Mutex<Vec<Job>>,
     running: Mutex<BTreeMap<String, AbortHandle>>,
     /// Whether a process was started to stand by.
     stands_by: AtomicBool,
@@ -144,33 +130,13 @@ impl SimJobs {
         let title = &request.ask.title;
         let asked_at = request.asked_at.parse().unwrap_or_else(|_| self.0.clock.now());
         let age = self.0.clock.now().duration_since(asked_at).unsigned_abs();
-        locked(&self.0.jobs).push(SimJob {
-            label: title.split_once(": ").map_or(title.as_str(), |(_, prompt)| prompt).to_owned(),
+        locked(&self.0.jobs).push(Job {
+            label: Job::label_of(title),
             id: id.to_owned(),
             consumer: request.ask.consumer.clone(),
             takes_ms: self.0.agents.takes_ms(&argv, request.ask.what["input"].as_str().unwrap_or_default()),
             began: Instant::now() - age,
         });
-    }
-
-    /// Every job that was begun, in order.
-    pub(crate) fn all(&self) -> Vec<SimJob> {
-        self.note_handed_over();
-        locked(&self.0.jobs).clone()
-    }
-
-    /// The job's process is killed.
-    pub(crate) fn kill(&self, id: &str) -> bool {
-        let killed = locked(&self.0.running).remove(id);
-        killed.inspect(AbortHandle::abort).is_some()
-    }
-
-    /// The job is told to stop, as a tool of a provider tells it.
-    pub(crate) fn cancel(&self, id: &str) -> io::Result<bool> {
-        let disk = self.0.disk.new_process();
-        let asked = self.works(Arc::new(disk.clone()), 0).cancel(id);
-        disk.kill();
-        asked
     }
 
     /// The machine is started anew: no process of before runs.
@@ -212,6 +178,33 @@ impl SimJobs {
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Jobs for SimJobs {
+    fn all(&self) -> Vec<Job> {
+        self.note_handed_over();
+        locked(&self.0.jobs).clone()
+    }
+
+    fn cancel(&self, id: &str) -> io::Result<bool> {
+        let disk = self.0.disk.new_process();
+        let asked = self.works(Arc::new(disk.clone()), 0).cancel(id);
+        disk.kill();
+        asked
+    }
+
+    fn kill(&self, id: &str) -> io::Result<bool> {
+        let killed = locked(&self.0.running).remove(id);
+        Ok(killed.inspect(AbortHandle::abort).is_some())
+    }
+
+    fn running(&self) -> usize {
+        self.0.agents.running()
+    }
+
+    fn started(&self) -> u64 {
+        self.0.agents.started()
+    }
 }
 
 impl Processes for SimJobs {
@@ -368,7 +361,7 @@ impl Provider for WorkProvider {
                 limits: Limits { time_s: 2 * TAKES_MS_MAX / 1_000, ..Limits::default() },
             };
             let job = self.works.begin(ask).map_err(|error| error.to_string())?;
-            locked(&self.jobs.0.jobs).push(SimJob {
+            locked(&self.jobs.0.jobs).push(Job {
                 label,
                 id: job.id().to_owned(),
                 consumer: consumer.to_string(),

@@ -62,6 +62,12 @@ pub(super) fn check(file: &str, source: &str, scenario: &Scenario) -> Checked {
         "another clock can only be simulated",
         not_here,
     )?;
+    let mut answers = scenario.agents.iter().flat_map(|script| &script.answers);
+    names.ensure(
+        !scenario.mode.contains(&Mode::Sim) || !answers.any(|answer| answer.children_leave_group),
+        "a simulated machine does not list the processes of other sessions",
+        "leave `sim` out of `mode`",
+    )?;
     for step in &scenario.steps {
         names.go_to(step);
         let step = &step.value;
@@ -85,7 +91,7 @@ pub(super) fn check(file: &str, source: &str, scenario: &Scenario) -> Checked {
 fn is_only_simulated(step: &Step) -> bool {
     match step {
         Step::Peer(_)
-        | Step::Work(_)
+        | Step::Work(WorkStep::Kill(_))
         | Step::Disk(_)
         | Step::Server(ServerStep::PowerCut(_) | ServerStep::ClockStep(_)) => true,
         Step::Call(call) => call.tool == WORK_TOOL,

@@ -89,7 +89,8 @@ pub struct Scenario {
     /// How far the server's clock is ahead of everybody else's, in milliseconds (sim only).
     #[serde(default)]
     pub server_clock_ahead_ms: i64,
-    /// The other coding agents on the machine, by their scripts (sim only). Their tools are offered by `tools.sets`.
+    /// The other coding agents on the machine, by their scripts, whose times are twenty times shorter with real processes. Their
+    /// tools are offered by `tools.sets`.
     #[serde(default)]
     pub agents: Vec<fake_agents::Script>,
     /// People that the server's allowlist does not have; everybody else may speak.

@@ -92,7 +92,10 @@ pub fn id(cell: &Cell) -> String {
 }
 
 fn play(cell: &Cell) -> CellFinished {
-    run_cell(cell, &Settings { first_seed: cell.seed, server_binary: None, repeats: Repeats::Never })
+    run_cell(
+        cell,
+        &Settings { first_seed: cell.seed, server_binary: None, agent_binary: None, repeats: Repeats::Never },
+    )
 }
 
 struct Hunt<'a> {
