@@ -88,9 +88,8 @@ pub struct Agent {
     pub prompt: PromptBy,
     /// The model's flag.
     pub model: Flag,
-    /// The model that is asked for if neither the caller nor the operator names one, by the versions whose program lists it:
-    /// the first, and the last that was seen.
-    pub default_model: Option<(&'static str, [u64; 3], [u64; 3])>,
+    /// The model that is asked for if neither the caller nor the operator names one, where the program lists it.
+    pub default_model: Option<DefaultModel>,
     /// The flag of one more folder.
     pub add_dir: Flag,
     /// The flag with an id of ours for a new session, and the first version that has it; otherwise the program chooses one.
@@ -116,6 +115,27 @@ pub struct Warm {
     pub oldest: [u64; 3],
     /// The file of a session's events below the agent's own folder; `{}` stands for the session.
     pub events: &'static str,
+}
+
+/// A model that is asked for where the program lists it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DefaultModel {
+    /// Its name.
+    pub name: &'static str,
+    /// Versions that list it: the first and the last that were seen.
+    pub listed: [[u64; 3]; 2],
+    /// Versions that do not: the first and the last that were seen.
+    pub unlisted: [[u64; 3]; 2],
+    /// The arguments with which any other version lists its models, without a request.
+    pub list: &'static [&'static str],
+}
+
+impl DefaultModel {
+    /// Whether the program lists it; `None` if that was not seen of this version.
+    pub fn is_listed(&self, version: [u64; 3]) -> Option<bool> {
+        let is_in = |[first, last]: [[u64; 3]; 2]| (first..=last).contains(&version);
+        if is_in(self.listed) { Some(true) } else { is_in(self.unlisted).then_some(false) }
+    }
 }
 
 /// How it can be seen, without starting it, that an agent is signed in.
@@ -238,7 +258,13 @@ pub const AGENTS: &[Agent] = &[
         base: &["--allow-all-tools", "--no-ask-user", "--silent", "--no-color", "--no-auto-update"],
         prompt: PromptBy::Joined("--prompt="),
         model: Flag::Joined("--model="),
-        default_model: Some(("gpt-4.1", [0, 0, 384], [1, 0, 24])),
+        default_model: Some(DefaultModel {
+            name: "gpt-4.1",
+            listed: [[0, 0, 384], [1, 0, 24]],
+            unlisted: [[1, 0, 60], [1, 0, 102]],
+            // Without the flag a newer package may answer than the one that is asked.
+            list: &["--no-auto-update", "help", "config"],
+        }),
         add_dir: Flag::Joined("--add-dir="),
         new_session: (Flag::Joined("--session-id="), [1, 0, 51]),
         resume: Flag::Joined("--resume="),
@@ -468,6 +494,8 @@ mod tests {
         for agent in AGENTS {
             assert!(agent.install.contains(agent.packages[0]), "{}", agent.name);
             assert!(!agent.sign_in.ends_with('.') && !agent.title.is_empty());
+            // Its flag is added behind all other arguments.
+            assert!(agent.default_model.is_none() || matches!(agent.prompt, PromptBy::Joined(_)));
         }
     }
 }

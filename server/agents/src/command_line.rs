@@ -20,6 +20,8 @@ pub struct CommandLine {
     pub model: Option<String>,
     /// The arguments with which the program stands by for such questions; `None` where it can't.
     pub warm: Option<Vec<String>>,
+    /// The model that is asked for too if the program lists it, which is not known of this version.
+    pub if_listed: Option<&'static str>,
 }
 
 /// What is decided beside the question.
@@ -38,13 +40,15 @@ impl CommandLine {
     pub fn of(question: &Question, choices: Choices<'_>) -> Option<Self> {
         let agent = question.agent;
         let permitting = agent.permitting(question.permissions)?;
+        let (model, if_listed) = model(question, choices);
         let mut line = Self {
             arguments: Vec::new(),
             input: None,
             dialect: Dialect::Text,
             session: question.session.clone(),
-            model: model(question, choices),
-            warm: warm(question, permitting, choices),
+            warm: warm(question, permitting, choices, model.as_deref()),
+            model,
+            if_listed,
         };
         let is_prompt_first = matches!(agent.prompt, PromptBy::Joined(_));
         if is_prompt_first {
@@ -99,25 +103,35 @@ impl CommandLine {
     }
 }
 
-/// The caller's model, or else the operator's, or else the contract's where the program has it.
-fn model(question: &Question, choices: Choices<'_>) -> Option<String> {
-    let default = || {
-        let (model, first, last) = question.agent.default_model?;
-        choices.version.is_some_and(|version| (first..=last).contains(&version)).then_some(model)
-    };
-    question.model.clone().or_else(|| choices.default_model.or_else(default).map(str::to_owned))
+/// The caller's model, or else the operator's, or else the contract's where the program has it. The second is the
+/// contract's where it is not known whether the program has it.
+fn model(question: &Question, choices: Choices<'_>) -> (Option<String>, Option<&'static str>) {
+    if let Some(model) = question.model.as_deref().or(choices.default_model) {
+        return (Some(model.to_owned()), None);
+    }
+    let Some(default) = question.agent.default_model else { return (None, None) };
+    match choices.version.and_then(|version| default.is_listed(version)) {
+        Some(true) => (Some(default.name.to_owned()), None),
+        Some(false) => (None, None),
+        None => (None, Some(default.name)),
+    }
 }
 
 /// The arguments of the program that stands by: what permits, and the model. A folder beside its own is for one question.
-fn warm(question: &Question, permitting: &[&str], choices: Choices<'_>) -> Option<Vec<String>> {
+fn warm(
+    question: &Question,
+    permitting: &[&str],
+    choices: Choices<'_>,
+    model: Option<&str>,
+) -> Option<Vec<String>> {
     let warm = question.agent.warm?;
     if question.add_dir.is_some() || choices.version.is_none_or(|version| version < warm.oldest) {
         return None;
     }
     let words = warm.arguments.iter().chain(question.agent.base).chain(permitting);
     let mut arguments: Vec<String> = words.map(|word| (*word).to_owned()).collect();
-    if let Some(model) = model(question, choices) {
-        arguments.extend(question.agent.model.with(&model)?);
+    if let Some(model) = model {
+        arguments.extend(question.agent.model.with(model)?);
     }
     Some(arguments)
 }
@@ -148,20 +162,24 @@ mod tests {
     }
 
     #[rstest]
-    #[case(Some([0, 0, 412]), Dialect::Text, None, Some("gpt-4.1"))]
-    #[case(Some([0, 0, 422]), Dialect::Copilot, None, Some("gpt-4.1"))]
-    #[case(Some([1, 0, 24]), Dialect::Copilot, None, Some("gpt-4.1"))]
-    #[case(Some([1, 0, 50]), Dialect::Copilot, None, None)]
-    #[case(Some([1, 0, 102]), Dialect::Copilot, Some("an-id"), None)]
-    #[case(None, Dialect::Copilot, Some("an-id"), None)]
+    #[case(Some([0, 0, 412]), Dialect::Text, None, Some("gpt-4.1"), None)]
+    #[case(Some([0, 0, 422]), Dialect::Copilot, None, Some("gpt-4.1"), None)]
+    #[case(Some([1, 0, 24]), Dialect::Copilot, None, Some("gpt-4.1"), None)]
+    #[case(Some([1, 0, 25]), Dialect::Copilot, None, None, Some("gpt-4.1"))]
+    #[case(Some([1, 0, 60]), Dialect::Copilot, Some("an-id"), None, None)]
+    #[case(Some([1, 0, 102]), Dialect::Copilot, Some("an-id"), None, None)]
+    #[case(Some([1, 0, 103]), Dialect::Copilot, Some("an-id"), None, Some("gpt-4.1"))]
+    #[case(None, Dialect::Copilot, Some("an-id"), None, Some("gpt-4.1"))]
     fn a_version_gets_the_flags_that_it_has(
         #[case] version: Option<[u64; 3]>,
         #[case] dialect: Dialect,
         #[case] session: Option<&str>,
         #[case] model: Option<&str>,
+        #[case] if_listed: Option<&str>,
     ) {
         let line = of(version);
         assert_eq!((line.dialect, line.session.as_deref(), line.model.as_deref()), (dialect, session, model));
+        assert_eq!(line.if_listed, if_listed);
         let has = |beginning: &str| line.arguments.iter().any(|argument| argument.starts_with(beginning));
         assert_eq!(has("--session-id="), session.is_some());
         assert_eq!(has("--model="), model.is_some());
@@ -186,6 +204,8 @@ mod tests {
     fn the_operators_model_wins_over_the_contracts_and_the_callers_over_both() {
         let choices = Choices { version: Some([0, 0, 420]), default_model: Some("mine"), new_session: None };
         assert_eq!(CommandLine::of(&question("p"), choices).unwrap().model.as_deref(), Some("mine"));
+        let unknown = Choices { version: None, ..choices };
+        assert_eq!(CommandLine::of(&question("p"), unknown).unwrap().if_listed, None);
         let question = Question { model: Some("yours".to_owned()), ..question("p") };
         assert_eq!(CommandLine::of(&question, choices).unwrap().model.as_deref(), Some("yours"));
     }

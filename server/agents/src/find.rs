@@ -23,12 +23,20 @@ pub struct Found {
     pub version: Option<String>,
     /// Whether it is seen to be signed in, without starting it; `None` if that is unknown.
     pub signed_in: Option<bool>,
+    /// The size and the time of change of its file, if they can be seen.
+    pub stamp: Option<String>,
 }
 
 impl Found {
     /// The three numbers of its version.
     pub fn numbers(&self) -> Option<[u64; 3]> {
         self.version.as_deref().map(entraclaw_mcp::hosts::numbers)
+    }
+
+    /// What tells it from each program that was installed before it; `None` if that can't be seen.
+    pub fn identity(&self) -> Option<String> {
+        let version = self.version.as_deref().unwrap_or("?");
+        self.stamp.as_ref().map(|stamp| format!("{} {version} {stamp}", self.path.display()))
     }
 }
 
@@ -92,7 +100,8 @@ impl Finder for SystemFinder {
             None => self.search(agent.program).ok_or(Missing::NotInstalled)?,
         };
         let version = version(&path, agent.packages);
-        Ok(Found { path, version, signed_in: self.signed_in(&agent.signed_in_by) })
+        let stamp = stamp(&path);
+        Ok(Found { path, version, signed_in: self.signed_in(&agent.signed_in_by), stamp })
     }
 
     fn place(&self, path: &Path) -> Place {
@@ -141,6 +150,13 @@ fn is_program(path: &Path) -> bool {
     #[cfg(not(unix))]
     let may_run = true;
     data.is_file() && may_run
+}
+
+/// The size and the time of change of the file behind a link.
+fn stamp(program: &Path) -> Option<String> {
+    let data = std::fs::metadata(program).ok()?;
+    let changed = data.modified().ok()?.duration_since(std::time::UNIX_EPOCH).ok()?;
+    Some(format!("{}-{}", data.len(), changed.as_nanos()))
 }
 
 #[derive(Deserialize)]
@@ -198,7 +214,11 @@ mod tests {
         finder.given.insert("copilot".to_owned(), other.clone());
         assert_eq!(finder.find(copilot), Err(Missing::NoProgram(other.clone())));
         program(&other);
-        assert_eq!(finder.find(copilot).unwrap().path, other);
+        let found = finder.find(copilot).unwrap();
+        assert_eq!(found.path, other);
+        assert_eq!(finder.find(copilot).unwrap().identity(), found.identity());
+        std::fs::write(&other, "#!/bin/sh\n# newer\n").unwrap();
+        assert_ne!(finder.find(copilot).unwrap().identity(), found.identity());
         finder.given.insert("copilot".to_owned(), folder.path().to_owned());
         assert_eq!(finder.find(copilot), Err(Missing::NoProgram(folder.path().to_owned())));
     }

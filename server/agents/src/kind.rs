@@ -19,6 +19,7 @@ use tokio::time::sleep;
 
 use crate::agent::{Agent, Dialect};
 use crate::failure::Class;
+use crate::models::Models;
 use crate::report::{Reader, Said};
 use crate::scribe::Scribe;
 use crate::stored::Stored;
@@ -30,6 +31,8 @@ use crate::warm::WarmAgent;
 const PLACES: &str = "agents";
 /// The pause between two looks for a free place.
 const PLACE_EVERY: Duration = Duration::from_millis(250);
+/// The model where none is asked for and the agent tells none.
+const OWN_DEFAULT: &str = "its own default";
 /// Most files that are named in a result.
 const FILES_MAX: usize = 20;
 /// Most bytes of an error message.
@@ -52,7 +55,7 @@ pub struct AgentKind {
 
 impl AgentKind {
     pub(crate) async fn ask(self, running: Running) -> Outcome {
-        let (task, row) = match Self::task(&running) {
+        let (mut task, row) = match Self::task(&running) {
             Ok(found) => found,
             Err(problem) => return Outcome::Failed(problem),
         };
@@ -65,6 +68,17 @@ impl AgentKind {
             Err(outcome) => return outcome,
         };
         let environment = self.environment_of(row);
+        if let Some(asked) = &task.if_listed {
+            let models = Models { storage: &*self.storage, programs: &self.programs, running: &running };
+            let program = task.argv.first().cloned().unwrap_or_default();
+            if models.lists(row, asked, &program, task.folder.clone(), environment.clone()).await {
+                task.argv.extend(row.model.with(&asked.model).unwrap_or_default());
+                running.state("model", asked.model.clone());
+            }
+            if running.stopped().now_or_never().is_some() {
+                return Outcome::Cancelled;
+            }
+        }
         let start = Start {
             argv: task.argv.clone(),
             folder: task.folder.clone(),
@@ -184,6 +198,8 @@ pub(crate) fn state(running: &Running, task: &Task) {
     };
     running.state("agent", agent);
     running.state("permissions", task.permissions.clone());
+    // The report of the agent replaces it, where it has one that names the model.
+    running.state("model", task.model.as_deref().unwrap_or(OWN_DEFAULT));
     if let Some(session) = &task.session {
         running.state("session", session.clone());
     }

@@ -2,9 +2,10 @@
 //!
 //! A call becomes one argument vector for the agent's program and one job of `entraclaw-work`, so an answer survives the
 //! host's limit, the host and this server. From the ground up: `permissions` orders what an agent may do, `agent` is the
-//! table of agents, `question` a checked call, `command_line` its arguments, `find` the programs of the machine, `failure`
-//! the classes of errors, `report` reads what a program writes, `scribe` writes the answer, `kind` is the job's own
-//! process, `task` its document, `stored` what agents keep of their sessions, `warm` a program that stands by, `answered`, `wait` and `ticket` are the caller's side, `tools` and `provider` what the
+//! table of agents, `question` a checked call, `command_line` its arguments, `find` the programs of the machine, `models`
+//! what they list, `failure` the classes of errors, `report` reads what a program writes, `scribe` writes the answer,
+//! `kind` is the job's own process, `task` its document, `stored` what agents keep of their sessions, `warm` a program that
+//! stands by, `answered`, `wait` and `ticket` are the caller's side, `tools` and `provider` what the
 //! host sees.
 //!
 //! It must never show a shell a string, nor widen what the operator permits.
@@ -15,6 +16,7 @@ mod command_line;
 mod failure;
 mod find;
 mod kind;
+mod models;
 mod permissions;
 mod provider;
 mod question;
@@ -27,11 +29,12 @@ mod tools;
 mod wait;
 mod warm;
 
-pub use agent::{AGENTS, Agent, Dialect, Flag, PromptBy, SignedInBy, Warm, any_takes, by_name};
+pub use agent::{AGENTS, Agent, DefaultModel, Dialect, Flag, PromptBy, SignedInBy, Warm, any_takes, by_name};
 pub use command_line::{Choices, CommandLine};
 pub use failure::Class;
 pub use find::{Finder, Found, Missing, Place, SystemFinder};
 pub use kind::AgentKind;
+pub use models::IfListed;
 pub use permissions::Permissions;
 pub use provider::{AskParts, AskProvider, Settings};
 pub use question::{Asking, Bounds, PROMPT_BYTES_MAX, Question};

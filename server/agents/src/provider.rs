@@ -2,7 +2,6 @@
 //!
 //! It must never keep a host waiting beyond its limit, nor start anything for a question that is wrong.
 
-use std::iter;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -215,23 +214,23 @@ impl AskProvider {
             },
         );
         let line = line.ok_or_else(|| cannot_be_kept(question.agent, question.permissions))?;
-        let folder = self.parts.finder.folder();
-        let warm = line.warm.clone().filter(|_| self.pool.is_used()).map(|arguments| WarmLine {
-            agent: question.agent.name.to_owned(),
-            argv: iter::once(found.path.to_string_lossy().into_owned()).chain(arguments).collect(),
-            folder: folder.clone(),
+        let arguments = line.warm.clone().filter(|_| self.pool.is_used());
+        let mut task = Task {
+            permissions: question.permissions.to_string(),
+            at_once: self.parts.settings.at_once,
+            ..Task::new(question.agent, found, line, self.parts.finder.folder())
+        };
+        let warm = arguments.map(|arguments| WarmLine {
+            agent: task.agent.clone(),
+            argv: task.argv.first().cloned().into_iter().chain(arguments).collect(),
+            if_listed: task.if_listed.clone(),
+            folder: task.folder.clone(),
         });
-        let asks_warm = |line: &WarmLine| Warm {
+        task.warm = warm.as_ref().map(|line| Warm {
             line: line.clone(),
             prompt: question.prompt.clone(),
             resumes: question.session.clone(),
-        };
-        let task = Task {
-            warm: warm.as_ref().map(asks_warm),
-            permissions: question.permissions.to_string(),
-            at_once: self.parts.settings.at_once,
-            ..Task::new(question.agent, found, line, folder)
-        };
+        });
         let what = serde_json::to_value(task).map_err(|error| error.to_string())?;
         let ask = Ask {
             kind: KIND.to_owned(),

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::agent::{Agent, by_name};
 use crate::command_line::CommandLine;
 use crate::find::Found;
+use crate::models::IfListed;
 
 /// The kind of these jobs.
 pub const KIND: &str = "agent";
@@ -33,6 +34,12 @@ pub struct Task {
     /// The session, if it is known before it answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// The model that is asked for, if one is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The model that is asked for too if the program lists it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub if_listed: Option<IfListed>,
     /// What it may do.
     pub permissions: String,
     /// How many agents may run at once.
@@ -63,6 +70,9 @@ pub struct WarmLine {
     pub agent: String,
     /// The program and its arguments.
     pub argv: Vec<String>,
+    /// A model that it is started with if it lists it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub if_listed: Option<IfListed>,
     /// Its working folder.
     pub folder: PathBuf,
 }
@@ -86,6 +96,11 @@ impl Task {
             folder,
             reports: line.dialect != crate::agent::Dialect::Text,
             session: line.session,
+            model: line.model,
+            if_listed: line
+                .if_listed
+                .zip(found.identity())
+                .map(|(model, program)| IfListed { model: model.to_owned(), program }),
             permissions: String::new(),
             at_once: 1,
             warm: None,

@@ -21,6 +21,7 @@ use super::connection::Connection;
 use super::turn::{self, Stored, Turn};
 use crate::agent::Agent;
 use crate::kind::{AgentKind, Listener};
+use crate::models::was_listed;
 use crate::report::Said;
 use crate::task::{Warm, WarmLine};
 
@@ -72,8 +73,12 @@ impl WarmAgent {
     /// Says why it is not.
     pub(crate) async fn start(kind: AgentKind, line: WarmLine) -> Result<Self, String> {
         let row = line.row()?;
+        let mut argv = line.argv.clone();
+        // The question before has asked the program, if it was not known.
+        let listed = line.if_listed.as_ref().filter(|asked| was_listed(&*kind.storage, asked));
+        argv.extend(listed.and_then(|asked| row.model.with(&asked.model)).unwrap_or_default());
         let start = Start {
-            argv: line.argv.clone(),
+            argv,
             folder: line.folder.clone(),
             environment: kind.environment_of(row),
             has_input: true,

@@ -326,7 +326,8 @@ fn agents(facts: &mut Facts, versions: &[(&str, Option<&str>)]) {
     let found = |agent: &Agent| {
         let (_, version) = versions.iter().find(|(name, _)| *name == agent.name)?;
         let path = format!("/usr/bin/{}", agent.program).into();
-        Some(Found { path, version: version.map(str::to_owned), signed_in: version.map(|_| true) })
+        let version_seen = version.map(str::to_owned);
+        Some(Found { path, version: version_seen, signed_in: version.map(|_| true), stamp: None })
     };
     let row = |agent| AgentFacts { agent, found: found(agent).ok_or(Missing::NotInstalled) };
     facts.ask = Some(AskFacts { permissions: "all", agents: AGENTS.iter().map(row).collect() });

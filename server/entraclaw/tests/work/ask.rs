@@ -12,6 +12,9 @@ use serde_json::{Value, json};
 
 use super::{gone, runs};
 
+/// What the program answers when it is asked for its models.
+const LISTS: &str = r#"if [ "$2 $3" = "help config" ]; then echo asked >> "$0.lists"; cat "$0.models" 2>/dev/null; exit 0; fi"#;
+
 /// A script that writes down its arguments, its folder and the names of its variables.
 const RECORDS: &str =
     r#"printf '%s\n' "$@" > "$0.arguments"; pwd > "$0.folder"; env | sed 's/=.*//' | sort > "$0.variables""#;
@@ -27,7 +30,7 @@ impl Fixture {
         std::fs::create_dir_all(fixture.path("bin")).unwrap();
         std::fs::create_dir_all(fixture.path("project")).unwrap();
         let path = fixture.path("bin").join(name);
-        std::fs::write(&path, format!("#!/bin/sh\n{RECORDS}\n{script}\n")).unwrap();
+        std::fs::write(&path, format!("#!/bin/sh\n{LISTS}\n{RECORDS}\n{script}\n")).unwrap();
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
         fixture
     }
@@ -243,6 +246,28 @@ fn an_operators_path_and_model_are_used() {
     assert!(is_error && text.contains("the operator allows at most read-only"), "{text}");
     server.call("ask", &json!({"prompt": "p"}));
     assert!(fixture.recorded("arguments").contains(&"--deny-tool=shell".to_owned()));
+}
+
+#[test]
+fn a_program_of_an_unknown_version_is_asked_once_for_its_models() {
+    let fixture = Fixture::new("copilot", "echo yes");
+    let models = "  `model`: AI model to use for Copilot CLI.\n    - \"gpt-5\"\n    - \"gpt-4.1\"\n";
+    std::fs::write(fixture.path("bin/copilot.models"), models).unwrap();
+    for _ in 0..2 {
+        let (is_error, text) = fixture.ask("ask", &json!({"prompt": "p"}));
+        assert!(!is_error && text.contains("model: gpt-4.1"), "{text}");
+        assert!(fixture.recorded("arguments").contains(&"--model=gpt-4.1".to_owned()));
+    }
+    assert_eq!(fixture.recorded("lists").len(), 1);
+    // Another program in its place is asked again.
+    let program = fixture.path("bin/copilot");
+    let script = std::fs::read_to_string(&program).unwrap();
+    std::fs::write(&program, script + "# newer\n").unwrap();
+    std::fs::remove_file(fixture.path("bin/copilot.models")).unwrap();
+    let (_, text) = fixture.ask("ask", &json!({"prompt": "p"}));
+    assert!(text.contains("model: its own default"), "{text}");
+    assert_eq!(fixture.recorded("lists").len(), 2);
+    assert!(!fixture.recorded("arguments").iter().any(|argument| argument.starts_with("--model=")));
 }
 
 #[test]

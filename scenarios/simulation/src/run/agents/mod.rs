@@ -148,6 +148,7 @@ impl Finder for SimAgents {
             path: PathBuf::from(format!("/usr/bin/{}", agent.program)),
             version: Some(script.version().to_owned()),
             signed_in: Some(script.signed_in),
+            stamp: Some("simulated".to_owned()),
         })
     }
 
