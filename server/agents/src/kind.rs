@@ -20,7 +20,7 @@ use tokio::time::sleep;
 use crate::agent::{Agent, Dialect};
 use crate::failure::Class;
 use crate::models::Models;
-use crate::report::{Reader, Said};
+use crate::report::{Reader, Said, Usage};
 use crate::scribe::Scribe;
 use crate::stored::Stored;
 use crate::task::{KIND, Task, WarmLine};
@@ -230,12 +230,13 @@ pub(crate) struct Listener<'a> {
     error: Option<(String, Option<u64>)>,
     exit: Option<i64>,
     files: Vec<String>,
+    used: Usage,
 }
 
 impl<'a> Listener<'a> {
     pub(crate) fn new(running: &'a Running, secrets: Secrets) -> Self {
         let scribe = Scribe::new(running.clone(), secrets.clone());
-        Self { running, secrets, scribe, error: None, exit: None, files: Vec::new() }
+        Self { running, secrets, scribe, error: None, exit: None, files: Vec::new(), used: Usage::default() }
     }
 
     /// The program says no more.
@@ -261,7 +262,13 @@ impl<'a> Listener<'a> {
             Said::Step(step) => self.running.event("step", json!({"says": self.clean(&step)})),
             Said::Session(session) => self.running.state("session", session),
             Said::Model(model) => self.running.state("model", model),
-            Said::Usage(usage) => self.running.event("usage", json!({"usage": usage})),
+            Said::Usage(usage) => {
+                self.used.add(usage);
+                let used = self.used.to_string();
+                if !used.is_empty() {
+                    self.running.state("used", used);
+                }
+            }
             Said::Error(message, status) => self.error = Some((message, status)),
             Said::Exit(code) => self.exit = Some(code),
             Said::Files(files) => {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Said, Sink, message, text, uses};
+use super::{Said, Sink, Usage, message, text, uses};
 
 pub(super) fn read(event: &Value, sink: Sink<'_>) {
     if let Some(session) = text(event, "/session_id") {
@@ -44,7 +44,9 @@ pub(super) fn read(event: &Value, sink: Sink<'_>) {
                 (false, None) => {}
             }
             if let Some(usage) = event.pointer("/usage") {
-                sink(Said::Usage(usage.clone()));
+                const READ: &[&str] =
+                    &["/input_tokens", "/cache_creation_input_tokens", "/cache_read_input_tokens"];
+                sink(Said::Usage(Usage::tokens(usage, READ, &["/output_tokens"])));
             }
         }
         _ => {}

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Said, Sink, message, text, uses};
+use super::{Said, Sink, Usage, message, text, uses};
 
 pub(super) fn read(event: &Value, sink: Sink<'_>) {
     match text(event, "/type").unwrap_or_default() {
@@ -28,7 +28,7 @@ pub(super) fn read(event: &Value, sink: Sink<'_>) {
         },
         "turn.completed" => {
             if let Some(usage) = event.pointer("/usage") {
-                sink(Said::Usage(usage.clone()));
+                sink(Said::Usage(Usage::tokens(usage, &["/input_tokens"], &["/output_tokens"])));
             }
         }
         "turn.failed" => error(text(event, "/error/message"), sink),

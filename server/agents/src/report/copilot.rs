@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Said, Sink, message, text, uses};
+use super::{Said, Sink, Usage, message, text, uses};
 
 pub(super) fn read(event: &Value, has_pieces: &mut bool, sink: Sink<'_>) {
     let kind = text(event, "/type").unwrap_or_default();
@@ -44,8 +44,8 @@ pub(super) fn read(event: &Value, has_pieces: &mut bool, sink: Sink<'_>) {
                 let files = files.iter().filter_map(Value::as_str).map(str::to_owned).collect();
                 sink(Said::Files(files));
             }
-            if let Some(usage) = event.pointer("/usage") {
-                sink(Said::Usage(usage.clone()));
+            if let Some(requests) = event.pointer("/usage/premiumRequests").and_then(Value::as_u64) {
+                sink(Said::Usage(Usage { requests: Some(requests), ..Usage::default() }));
             }
         }
         _ => {}

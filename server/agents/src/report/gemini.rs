@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Said, Sink, message, text, uses};
+use super::{Said, Sink, Usage, message, text, uses};
 
 pub(super) fn read(event: &Value, has_pieces: &mut bool, sink: Sink<'_>) {
     match text(event, "/type").unwrap_or_default() {
@@ -38,7 +38,7 @@ pub(super) fn read(event: &Value, has_pieces: &mut bool, sink: Sink<'_>) {
                 sink(Said::Error(said.to_owned(), None));
             }
             if let Some(usage) = event.pointer("/stats") {
-                sink(Said::Usage(usage.clone()));
+                sink(Said::Usage(Usage::tokens(usage, &["/input_tokens"], &["/output_tokens"])));
             }
         }
         _ => {}

@@ -9,10 +9,13 @@ mod gemini;
 mod opencode;
 #[cfg(test)]
 mod tests;
+mod usage;
 
 use serde_json::Value;
 
 use crate::agent::Dialect;
+
+pub(crate) use usage::Usage;
 
 /// Longest line that is read; a longer one is left out. Programs also tell long answers in small pieces.
 const LINE_BYTES_MAX: usize = 1024 * 1024;
@@ -34,8 +37,8 @@ pub(crate) enum Said {
     Model(String),
     /// The files that it has changed.
     Files(Vec<String>),
-    /// What it has used, in the program's own form.
-    Usage(Value),
+    /// What it has used since it last told that.
+    Usage(Usage),
     /// An error, and the status of the service if it is known.
     Error(String, Option<u64>),
     /// The exit code that it states.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Said, Sink, message, text, uses};
+use super::{Said, Sink, Usage, message, text, uses};
 
 pub(super) fn read(event: &Value, sink: Sink<'_>) {
     if let Some(session) = text(event, "/sessionID") {
@@ -13,7 +13,8 @@ pub(super) fn read(event: &Value, sink: Sink<'_>) {
         "tool_use" => uses(text(event, "/part/tool").unwrap_or("a tool"), sink),
         "step_finish" => {
             if let Some(usage) = event.pointer("/part/tokens") {
-                sink(Said::Usage(usage.clone()));
+                const READ: &[&str] = &["/input", "/cache/read", "/cache/write"];
+                sink(Said::Usage(Usage::tokens(usage, READ, &["/output", "/reasoning"])));
             }
         }
         "error" => {

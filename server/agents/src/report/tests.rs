@@ -3,7 +3,7 @@
 use rstest::rstest;
 use serde_json::json;
 
-use super::{Reader, Said};
+use super::{Reader, Said, Usage};
 use crate::agent::Dialect;
 
 fn heard(dialect: Dialect, output: &str, piece_bytes: usize) -> Vec<Said> {
@@ -36,19 +36,19 @@ const COPILOT: &str = r#"{"type":"assistant.message_start","data":{"messageId":"
 {"type":"assistant.message_delta","data":{"deltaContent":"forty"}}
 {"type":"assistant.message_delta","data":{"deltaContent":"-two"}}
 {"type":"assistant.message","data":{"content":"forty-two","model":"gpt-5","toolRequests":[]}}
-{"type":"result","sessionId":"s1","exitCode":0,"usage":{"codeChanges":{"filesModified":["a.rs"]}}}
+{"type":"result","sessionId":"s1","exitCode":0,"usage":{"premiumRequests":1,"codeChanges":{"filesModified":["a.rs"]}}}
 "#;
 
 const CLAUDE: &str = r#"{"type":"system","subtype":"init","session_id":"s1","model":"m"}
 {"type":"assistant","message":{"content":[{"type":"text","text":"I look"},{"type":"tool_use","name":"Bash"}]},"parent_tool_use_id":null}
 {"type":"assistant","message":{"content":[{"type":"text","text":"not for you"}]},"parent_tool_use_id":"t1"}
-{"type":"result","subtype":"success","is_error":false,"result":"forty-two","session_id":"s1","usage":{"input_tokens":1}}
+{"type":"result","subtype":"success","is_error":false,"result":"forty-two","session_id":"s1","usage":{"input_tokens":1,"cache_read_input_tokens":10,"output_tokens":7}}
 "#;
 
 const CODEX: &str = r#"{"type":"thread.started","thread_id":"s1"}
 {"type":"item.started","item":{"type":"command_execution","command":"ls"}}
 {"type":"item.completed","item":{"type":"agent_message","text":"forty-two"}}
-{"type":"turn.completed","usage":{"input_tokens":1}}
+{"type":"turn.completed","usage":{"input_tokens":11,"cached_input_tokens":10,"output_tokens":7}}
 "#;
 
 const GEMINI: &str = r#"{"type":"init","session_id":"s1","model":"m"}
@@ -57,12 +57,14 @@ const GEMINI: &str = r#"{"type":"init","session_id":"s1","model":"m"}
 {"type":"tool_use","tool_name":"run_shell_command"}
 {"type":"message","role":"assistant","content":"forty","delta":true}
 {"type":"message","role":"assistant","content":"-two","delta":true}
-{"type":"result","status":"success","stats":{}}
+{"type":"result","status":"success","stats":{"input_tokens":11,"cached":10,"input":1,"output_tokens":7}}
 "#;
 
 const OPENCODE: &str = r#"{"type":"step_start","sessionID":"s1","part":{}}
 {"type":"tool_use","sessionID":"s1","part":{"tool":"bash"}}
+{"type":"step_finish","sessionID":"s1","part":{"tokens":{"input":1,"output":2,"reasoning":1,"cache":{"read":4,"write":0}}}}
 {"type":"text","sessionID":"s1","part":{"text":"forty-two"}}
+{"type":"step_finish","sessionID":"s1","part":{"tokens":{"input":6,"output":4,"reasoning":0,"cache":{"read":0,"write":0}}}}
 "#;
 
 #[rstest]
@@ -80,6 +82,22 @@ fn the_last_message_the_session_and_a_step_are_heard(
     assert_eq!(text(&said), "forty-two");
     assert!(said.contains(&Said::Session("s1".to_owned())), "{said:?}");
     assert!(said.iter().any(|one| matches!(one, Said::Step(step) if step.starts_with("uses "))), "{said:?}");
+}
+
+#[rstest]
+#[case(Dialect::Copilot, COPILOT, "1 premium request")]
+#[case(Dialect::Claude, CLAUDE, "11 tokens in and 7 tokens out")]
+#[case(Dialect::Codex, CODEX, "11 tokens in and 7 tokens out")]
+#[case(Dialect::Gemini, GEMINI, "11 tokens in and 7 tokens out")]
+#[case(Dialect::Opencode, OPENCODE, "11 tokens in and 7 tokens out")]
+fn what_was_used_is_heard_in_one_form(#[case] dialect: Dialect, #[case] output: &str, #[case] used: &str) {
+    let mut total = Usage::default();
+    for said in heard(dialect, output, 100_000) {
+        if let Said::Usage(usage) = said {
+            total.add(usage);
+        }
+    }
+    assert_eq!(total.to_string(), used);
 }
 
 #[test]
