@@ -5,7 +5,7 @@
 //! table of agents, `question` a checked call, `command_line` its arguments, `find` the programs of the machine, `models`
 //! what they list, `failure` the classes of errors, `report` reads what a program writes, `scribe` writes the answer,
 //! `kind` is the job's own process, `task` its document, `stored` what agents keep of their sessions, `warm` a program that
-//! stands by, `answered`, `wait` and `ticket` are the caller's side, `tools` and `provider` what the
+//! stands by, `answered`, `wait`, `ticket` and `tasks` are the caller's side, `tools` and `provider` what the
 //! host sees.
 //!
 //! It must never show a shell a string, nor widen what the operator permits.
@@ -24,6 +24,7 @@ mod report;
 mod scribe;
 mod stored;
 mod task;
+mod tasks;
 mod ticket;
 mod tools;
 mod wait;

@@ -174,6 +174,8 @@ fn names(list: &[u8], model: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    #![expect(clippy::disallowed_methods, reason = "the recordings are files")]
+
     use super::*;
     use rstest::rstest;
 
@@ -186,7 +188,6 @@ mod tests {
     #[case("1.0.24", true)]
     #[case("1.0.60", false)]
     #[case("1.0.102", false)]
-    #[expect(clippy::disallowed_methods, reason = "the recordings are files")]
     fn the_recorded_lists_are_read(#[case] version: &str, #[case] listed: bool) {
         let recordings = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fakes/agents/recordings");
         let recording = std::fs::read(format!("{recordings}/copilot-{version}/help-config.json")).unwrap();

@@ -11,7 +11,8 @@ use entraclaw_inbox::provider::reads_as;
 use entraclaw_mcp::hosts::HOSTS;
 use entraclaw_mcp::message::Object;
 use entraclaw_mcp::{
-    Answer, Arguments, Begun, Beyond, Call, Connection, Offer, Offers, Provider, Receipt, Refusal,
+    Answer, Arguments, Begun, Beyond, Call, Caller, Connection, Era, Offer, Offers, Provider, Receipt,
+    Refusal,
 };
 use entraclaw_seams::random::Random;
 use entraclaw_work::{Ask, Limits, Works};
@@ -19,13 +20,14 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::agent::{AGENTS, Agent};
-use crate::answered::Answered;
+use crate::answered::{Answered, Kept};
 use crate::command_line::{Choices, CommandLine};
 use crate::failure::Class;
 use crate::find::{Finder, Found, Missing, Place};
 use crate::permissions::Permissions;
 use crate::question::{Asking, Bounds, Question, cannot_be_kept};
 use crate::task::{KIND, Task, Warm, WarmLine};
+use crate::tasks::Tasks;
 use crate::ticket;
 use crate::tools::{SET, tools};
 use crate::wait::{Waiting, wait};
@@ -84,9 +86,11 @@ pub struct AskParts {
 
 /// The provider `ask`.
 pub struct AskProvider {
-    parts: AskParts,
+    pub(crate) parts: AskParts,
     /// Answers that have not left yet.
-    answered: Answered,
+    pub(crate) answered: Answered,
+    /// Questions that go on as tasks.
+    pub(crate) tasks: Tasks,
     pool: Pool,
 }
 
@@ -94,14 +98,18 @@ impl AskProvider {
     /// The provider from its parts.
     pub fn new(parts: AskParts) -> Self {
         let pool = Pool::new(parts.works.clone(), parts.settings.warm);
-        Self { parts, answered: Answered::default(), pool }
+        Self { parts, answered: Answered::default(), tasks: Tasks::default(), pool }
     }
 }
 
 impl Provider for AskProvider {
     fn offers(&self) -> Offers {
         let tools = tools(self.parts.settings.permissions, self.parts.has_inbox);
-        Offers { tools: tools.into_iter().map(|tool| Offer::new(SET, tool)).collect(), ..Offers::default() }
+        let offer = |tool: rmcp::model::Tool| {
+            let may_be_task = matches!(&*tool.name, "ask" | "suggest" | "explain");
+            Offer { may_be_task, ..Offer::new(SET, tool) }
+        };
+        Offers { tools: tools.into_iter().map(offer).collect(), ..Offers::default() }
     }
 
     fn call(&mut self, call: Call<'_>, connection: &mut Connection) -> Result<Begun, Refusal> {
@@ -125,21 +133,36 @@ impl Provider for AskProvider {
     }
 
     fn written(&mut self, receipt: &Receipt) {
-        if let Some(claimed) = self.answered.take(receipt) {
-            claimed.hand_on();
+        if let Some(kept) = self.answered.take(receipt) {
+            kept.claimed.hand_on();
         }
     }
 
     fn taken_back(&mut self, receipt: &Receipt) {
-        self.answered.take(receipt);
+        if let Some(Kept { claimed, is_task: true }) = self.answered.take(receipt) {
+            self.tasks.hold_result(claimed);
+        }
+    }
+
+    fn request(
+        &mut self,
+        caller: &Caller,
+        method: &str,
+        params: &Object,
+        connection: &mut Connection,
+    ) -> bool {
+        caller.route.era == Era::Modern
+            && method.starts_with("tasks/")
+            && self.task_request(caller, method, params, connection)
     }
 
     fn pump(&mut self, _connection: &mut Connection) {
+        self.tasks.settle();
         self.pool.prepare_due();
     }
 
     fn deadline(&self, _connection: &Connection) -> Option<Instant> {
-        self.pool.due_at()
+        self.tasks.settle_at().into_iter().chain(self.pool.due_at()).min()
     }
 }
 
@@ -192,6 +215,7 @@ impl AskProvider {
             has_inbox: self.parts.has_inbox,
             answered: self.answered.clone(),
             prepares: warm.map(|line| (self.pool.clone(), line)),
+            tasks: call.caller.declares_tasks.then(|| self.tasks.clone()),
             number: connection.next_number(),
         })))
     }

@@ -7,11 +7,12 @@ use std::pin::pin;
 use std::time::Duration;
 
 use entraclaw_mcp::{Answer, Cancellation, Progress};
-use entraclaw_work::{Claimed, Job, Reply, Ticket, Works, kept_output};
+use entraclaw_work::{Claimed, Job, Ticket, Works, kept_output, look};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::answered::Answered;
 use crate::task::WarmLine;
+use crate::tasks::{Tasks, working};
 use crate::ticket;
 use crate::warm::Pool;
 
@@ -38,14 +39,16 @@ pub(crate) struct Waiting {
     pub(crate) answered: Answered,
     /// What is to stand by afterwards.
     pub(crate) prepares: Option<(Pool, WarmLine)>,
+    /// Where the question goes on as a task, if the caller declared that.
+    pub(crate) tasks: Option<Tasks>,
     /// The number of the answer's receipt.
     pub(crate) number: u64,
 }
 
 /// Waits, and answers the call.
 pub(crate) async fn wait(waiting: Waiting) -> Answer {
-    let Waiting { job, works, until, longest, progress, mut cancellation, has_inbox, .. } = waiting;
-    let (answered, prepares, number) = (waiting.answered, waiting.prepares, waiting.number);
+    let Waiting { mut job, works, until, longest, progress, mut cancellation, has_inbox, .. } = waiting;
+    let (answered, tasks, number) = (waiting.answered, waiting.tasks, waiting.number);
     let began = Instant::now();
     let deadline = match longest {
         Some((_, longest)) => until.max(began + longest),
@@ -60,36 +63,50 @@ pub(crate) async fn wait(waiting: Waiting) -> Answer {
         told_at: began,
         count: 0,
     };
-    let mut reply = pin!(job.until(deadline - MARGIN));
-    let reply = loop {
-        let look_at = Instant::now() + NEWS_EVERY;
-        tokio::select! {
-            biased;
-            reply = &mut reply => break reply,
-            () = cancellation.cancelled() => {
-                let _ = works.cancel(&id);
-                // The caller wants no answer, and the inbox need not tell of what the caller ended.
-                if let Ok(Reply::Done(claimed)) = timeout(CANCEL_PATIENCE, reply).await {
-                    claimed.hand_on();
+    let claimed = {
+        let mut result = pin!(job.within(deadline - MARGIN));
+        loop {
+            let look_at = Instant::now() + NEWS_EVERY;
+            tokio::select! {
+                biased;
+                claimed = &mut result => break claimed,
+                () = cancellation.cancelled() => {
+                    let _ = works.cancel(&id);
+                    // The caller wants no answer, and the inbox need not tell of what the caller ended.
+                    if let Ok(Some(claimed)) = timeout(CANCEL_PATIENCE, result).await {
+                        claimed.hand_on();
+                    }
+                    return Answer::error("cancelled");
                 }
-                return Answer::error("cancelled");
+                () = sleep_until(look_at), if teller.progress.is_wanted() => teller.tell(),
             }
-            () = sleep_until(look_at), if teller.progress.is_wanted() => teller.tell(),
         }
     };
-    if let Some((pool, line)) = prepares {
+    if let Some((pool, line)) = waiting.prepares {
         pool.prepare_soon(line);
     }
-    match reply {
-        Reply::Done(claimed) => {
-            let answer = answer(&claimed, &works);
-            answered.keep(number, *claimed, answer)
-        }
-        Reply::Ticket(ticket) => Answer::text(&later(&ticket, &works, has_inbox)),
+    if let Some(claimed) = claimed {
+        let answer = answer(&claimed, &works);
+        return answered.keep(number, claimed, answer);
     }
+    let job = match go_on(Box::new(job), &works, tasks) {
+        Ok(task) => return task,
+        Err(job) => job,
+    };
+    Answer::text(&later(&job.let_go(), &works, has_inbox))
 }
 
-fn answer(claimed: &Claimed, works: &Works) -> Answer {
+/// The answer of a question that goes on as a task; gives it back if it can't.
+fn go_on(job: Box<Job>, works: &Works, tasks: Option<Tasks>) -> Result<Answer, Box<Job>> {
+    let Some(tasks) = tasks else { return Err(job) };
+    let Ok(Some(looked)) = look(works.storage(), job.id()) else { return Err(job) };
+    let task = working(&looked, &job.events().news());
+    tasks.hold(job)?;
+    Ok(Answer::task(task))
+}
+
+/// The answer with a result that was taken.
+pub(crate) fn answer(claimed: &Claimed, works: &Works) -> Answer {
     let result = claimed.result();
     if claimed.is_done() {
         Answer::text(&ticket::answer(result, works.storage()))

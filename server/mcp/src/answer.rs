@@ -20,6 +20,8 @@ pub const FRAME_BYTES: usize = 512;
 pub struct Answer {
     text: String,
     is_error: bool,
+    /// The task as which the call goes on, in place of a result.
+    task: Option<Value>,
     pub(crate) receipt: Option<Receipt>,
 }
 
@@ -27,19 +29,24 @@ impl Answer {
     /// Compact JSON and a newline; some hosts join blocks without a separator.
     pub fn json(value: &impl Serialize) -> Self {
         match serde_json::to_string(value) {
-            Ok(text) => Self { text: text + "\n", is_error: false, receipt: None },
+            Ok(text) => Self { text: text + "\n", is_error: false, task: None, receipt: None },
             Err(error) => Self::error(&format!("the answer could not be written as json: {error}")),
         }
     }
 
     /// A text for the model. It must fit into [`ANSWER_BYTES_MAX`], and states itself how to get the rest.
     pub fn text(text: &str) -> Self {
-        Self { text: format!("{text}\n"), is_error: false, receipt: None }
+        Self { text: format!("{text}\n"), is_error: false, task: None, receipt: None }
     }
 
     /// An error with one sentence that names what is wrong and how to fix it.
     pub fn error(text: &str) -> Self {
-        Self { text: format!("{text}\n"), is_error: true, receipt: None }
+        Self { text: format!("{text}\n"), is_error: true, task: None, receipt: None }
+    }
+
+    /// The call goes on as this task. Only a caller that declared the tasks extension may be answered so.
+    pub fn task(task: Value) -> Self {
+        Self { text: String::new(), is_error: false, task: Some(task), receipt: None }
     }
 
     /// Adds a receipt, which comes back to the provider when the host has read the answer or the answer was retracted.
@@ -51,6 +58,10 @@ impl Answer {
 
     /// The result as it is on the wire.
     pub fn into_result(self) -> Value {
+        if let Some(mut task) = self.task {
+            task["resultType"] = "task".into();
+            return task;
+        }
         let blocks = vec![ContentBlock::text(self.text)];
         let mut result =
             if self.is_error { CallToolResult::error(blocks) } else { CallToolResult::success(blocks) };

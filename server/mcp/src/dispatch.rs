@@ -187,16 +187,25 @@ impl Session {
                 }
             }
             _ => {
+                let is_task = tasks::is_method(era, method) && self.offers_tasks();
+                if is_task && let Err(error) = tasks::named(caller, &params) {
+                    return self.connection.answer(&caller.route, Err(error), Vec::new());
+                }
                 let taken = |provider: &mut Box<dyn crate::Provider>| {
                     provider.request(caller, method, &params, &mut self.connection)
                 };
                 if self.providers.iter_mut().any(taken) {
                     return;
                 }
-                Err(RpcError::unknown_method(method))
+                Err(if is_task { tasks::unknown() } else { RpcError::unknown_method(method) })
             }
         };
         self.connection.answer(&caller.route, outcome, Vec::new());
+    }
+
+    /// Whether a call of any tool may go on as a task.
+    pub(crate) fn offers_tasks(&self) -> bool {
+        self.tools.values().any(|offered| offered.offer.may_be_task)
     }
 
     fn list_tools(&self, caller: &Caller) -> Vec<Value> {

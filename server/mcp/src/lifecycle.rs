@@ -12,6 +12,7 @@ use crate::level::Level;
 use crate::message::{Object, RpcError, object, text};
 use crate::page::cacheable;
 use crate::session::Session;
+use crate::tasks;
 
 /// The family that must use `initialize`, because its channel does not exist in the modern era.
 const LEGACY_ONLY_FAMILY: &str = "claude-code";
@@ -84,6 +85,9 @@ impl Session {
         }
         if !self.prompts.is_empty() {
             capabilities["prompts"] = json!({"listChanged": false});
+        }
+        if era == Era::Modern && self.offers_tasks() {
+            capabilities["extensions"] = json!({tasks::EXTENSION: {}});
         }
         for provider in &self.providers {
             provider.declare(era, &mut capabilities);

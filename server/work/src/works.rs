@@ -244,15 +244,21 @@ impl Job {
     /// Waits for the result until `deadline`. A result in time goes to the caller alone; otherwise it goes to the inbox, and
     /// the caller gets a ticket.
     pub async fn until(mut self, deadline: Instant) -> Reply {
+        match self.within(deadline).await {
+            Some(claimed) => Reply::Done(Box::new(claimed)),
+            None => Reply::Ticket(self.let_go()),
+        }
+    }
+
+    /// Waits for the result until `deadline`. Without one the job is still the caller's, who waits again or lets it go.
+    pub async fn within(&mut self, deadline: Instant) -> Option<Claimed> {
         let mut news = self.folder.storage.changes(SPOOL);
         let taken_by = Instant::now() + TAKEN_WITHIN;
         loop {
-            if let Some(claimed) = self.try_take() {
-                return Reply::Done(Box::new(claimed));
-            }
+            let claimed = self.take();
             let now = Instant::now();
-            if now >= deadline {
-                return Reply::Ticket(self.let_go());
+            if claimed.is_some() || now >= deadline {
+                return claimed;
             }
             if now >= taken_by {
                 self.make_sure_it_begins();
@@ -284,7 +290,8 @@ impl Job {
         Ticket { id, text }
     }
 
-    fn try_take(&mut self) -> Option<Claimed> {
+    /// Takes the result if there is one and it is still the caller's.
+    pub fn take(&mut self) -> Option<Claimed> {
         if !self.folder.has_result().unwrap_or(false) {
             return None;
         }

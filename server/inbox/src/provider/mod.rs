@@ -308,7 +308,7 @@ impl Provider for InboxProvider {
         let is_event = self.options.events && method.starts_with("events/");
         let Ok(reader) = self.reader(connection, caller) else { return false };
         match (is_task, is_event) {
-            (true, _) => self.tasks_request(connection, &reader, method, params),
+            (true, _) => return self.tasks_request(connection, &reader, method, params),
             (_, true) => self.events_request(connection, &reader, method, params),
             _ => return false,
         }
@@ -322,14 +322,11 @@ impl Provider for InboxProvider {
     }
 
     fn declare(&self, era: Era, capabilities: &mut Value) {
-        match era {
-            Era::Legacy => {
-                capabilities["experimental"] = json!({channel::CAPABILITY: {}});
-                if self.options.permission.is_some() {
-                    capabilities["experimental"][permission::CAPABILITY] = json!({});
-                }
+        if era == Era::Legacy {
+            capabilities["experimental"] = json!({channel::CAPABILITY: {}});
+            if self.options.permission.is_some() {
+                capabilities["experimental"][permission::CAPABILITY] = json!({});
             }
-            Era::Modern => capabilities["extensions"] = json!({entraclaw_mcp::tasks::EXTENSION: {}}),
         }
         if self.options.events {
             event::declare(capabilities);

@@ -6,9 +6,8 @@
 
 use std::time::Duration;
 
-use entraclaw_mcp::message::{Id, Object, RpcError, text};
-use entraclaw_mcp::tasks::needs_tasks;
-use entraclaw_mcp::{Answer, Caller, Connection, Era};
+use entraclaw_mcp::message::{Id, Object};
+use entraclaw_mcp::{Answer, Caller, Connection, Era, tasks};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -126,42 +125,36 @@ impl InboxProvider {
         self.tasks.retain(|_, task| task.expires > now);
     }
 
-    /// Answers a method of the extension.
+    /// Answers a method of the extension; returns `false` if the task is not one of the inbox.
     pub(super) fn tasks_request(
         &mut self,
         connection: &mut Connection,
         reader: &Reader,
         method: &str,
         params: &Object,
-    ) {
-        let outcome = match self.known_task(&reader.caller, params) {
-            Ok(id) if method == "tasks/get" => return self.get_task(connection, reader, &id),
-            Ok(id) => {
-                // The server never asks a task's client for input, so an update has no effect.
-                if method == "tasks/cancel"
-                    && let Some(task) = self.tasks.get_mut(&id).filter(|task| task.is_working())
-                {
-                    task.end(State::Cancelled, self.options.clock.now());
-                }
-                Ok(json!({}))
-            }
-            Err(error) => Err(error),
-        };
-        connection.answer(&reader.caller.route, outcome, Vec::new());
+    ) -> bool {
+        let Some(id) = self.known_task(&reader.caller, params) else { return false };
+        if method == "tasks/get" {
+            self.get_task(connection, reader, &id);
+            return true;
+        }
+        // The server never asks a task's client for input, so an update has no effect.
+        if method == "tasks/cancel"
+            && let Some(task) = self.tasks.get_mut(&id).filter(|task| task.is_working())
+        {
+            task.end(State::Cancelled, self.options.clock.now());
+        }
+        connection.answer(&reader.caller.route, Ok(json!({})), Vec::new());
+        true
     }
 
-    /// The id of the task that a request names. Naming it extends its time.
-    fn known_task(&mut self, caller: &Caller, params: &Object) -> Result<String, RpcError> {
-        needs_tasks(caller)?;
-        let id = text(params, "taskId")?;
+    /// The id of the task that a request names, if it is one of the inbox. Naming it extends its time.
+    fn known_task(&mut self, caller: &Caller, params: &Object) -> Option<String> {
+        let id = tasks::named(caller, params).ok()?;
         self.forget_expired_tasks();
-        let task = self.tasks.get_mut(id).ok_or_else(|| {
-            RpcError::invalid_params(
-                "params.taskId: no such task; it has expired or belongs to an earlier session, call the tool again",
-            )
-        })?;
+        let task = self.tasks.get_mut(id)?;
         task.expires = Instant::now() + Duration::from_millis(IDLE_MS_MAX);
-        Ok(id.to_owned())
+        Some(id.to_owned())
     }
 
     fn get_task(&mut self, connection: &mut Connection, reader: &Reader, id: &str) {
