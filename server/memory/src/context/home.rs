@@ -1,0 +1,140 @@
+//! What belongs to one context file in the home folder: its lock, a write that has begun, and sections that were moved
+//! out of it.
+//!
+//! It must never put anything into the workspace.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use entraclaw_seams::hex;
+use entraclaw_seams::storage::{Lock, Storage, read_whole};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+use super::pending::Pending;
+
+/// The folder of all context files, below the home folder.
+const CONTEXTS: &str = "context";
+const WORKSPACE: &str = "workspace.json";
+const PENDING: &str = "pending.json";
+const LOCK: &str = "lock";
+const ARCHIVE: &str = "archive-";
+/// Longest file in a folder of a context file.
+const BYTES_MAX: u64 = 32 * 1024 * 1024;
+/// Most files of moved sections. The oldest one goes when there are more.
+pub(super) const ARCHIVES_MAX: usize = 256;
+/// Bytes of the hash that names the folder of a context file.
+const KEY_BYTES: usize = 12;
+
+/// The folder of one context file.
+#[derive(Clone)]
+pub(super) struct Home {
+    storage: Arc<dyn Storage>,
+    key: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Workspace {
+    path: String,
+}
+
+impl Home {
+    pub(super) fn new(storage: Arc<dyn Storage>, context_file: &Path) -> Self {
+        let hash = Sha256::digest(context_file.as_os_str().as_encoded_bytes());
+        Self { storage, key: hex::of(&hash[..KEY_BYTES]) }
+    }
+
+    fn path(&self, name: &str) -> String {
+        format!("{CONTEXTS}/{}/{name}", self.key)
+    }
+
+    /// Whether this program has ever written the context file.
+    pub(super) fn exists(&self) -> bool {
+        matches!(self.storage.len(&self.path(WORKSPACE)), Ok(Some(_)))
+    }
+
+    /// Creates the folder, and notes whose it is.
+    pub(super) fn create(&self, context_file: &Path) -> io::Result<()> {
+        if self.exists() {
+            return Ok(());
+        }
+        self.storage.create_dir(&format!("{CONTEXTS}/{}", self.key))?;
+        let workspace = Workspace { path: context_file.display().to_string() };
+        self.storage
+            .replace(&self.path(WORKSPACE), &serde_json::to_vec(&workspace).map_err(io::Error::other)?)
+    }
+
+    /// The lock of all that write the context file, of every process.
+    pub(super) fn lock(&self, wait_ms: u64) -> io::Result<Option<Box<dyn Lock>>> {
+        self.storage.lock(&self.path(LOCK), wait_ms)
+    }
+
+    /// The write that has begun. One that can't be understood counts as none: it is of another version.
+    pub(super) fn pending(&self) -> io::Result<Option<Pending>> {
+        let bytes = read_whole(&*self.storage, &self.path(PENDING), BYTES_MAX)?;
+        Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
+    }
+
+    pub(super) fn set_pending(&self, pending: &Pending) -> io::Result<()> {
+        let bytes = serde_json::to_vec(pending).map_err(io::Error::other)?;
+        self.storage.replace(&self.path(PENDING), &bytes)
+    }
+
+    pub(super) fn clear_pending(&self) -> io::Result<()> {
+        self.storage.remove(&self.path(PENDING))
+    }
+
+    /// The files of moved sections, oldest first.
+    pub(super) fn archives(&self) -> io::Result<Vec<String>> {
+        let mut names = self.storage.list(&format!("{CONTEXTS}/{}", self.key))?;
+        names.retain(|name| number(name).is_some());
+        Ok(names)
+    }
+
+    /// The name of the next file of moved sections.
+    pub(super) fn next_archive(&self) -> io::Result<String> {
+        let last = self.archives()?.last().and_then(|name| number(name)).unwrap_or(0);
+        Ok(format!("{ARCHIVE}{:08}.md", last.saturating_add(1)))
+    }
+
+    pub(super) fn archive(&self, name: &str) -> io::Result<String> {
+        let bytes = read_whole(&*self.storage, &self.path(name), BYTES_MAX)?.unwrap_or_default();
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    pub(super) fn write_archive(&self, name: &str, text: &str) -> io::Result<()> {
+        self.storage.replace(&self.path(name), text.as_bytes())
+    }
+
+    pub(super) fn remove_archive(&self, name: &str) -> io::Result<()> {
+        self.storage.remove(&self.path(name))
+    }
+
+    /// Removes the oldest files of moved sections if there are too many.
+    pub(super) fn bound_archives(&self) -> io::Result<()> {
+        let names = self.archives()?;
+        let surplus = names.len().saturating_sub(ARCHIVES_MAX);
+        names[..surplus].iter().try_for_each(|name| self.remove_archive(name))
+    }
+}
+
+/// The number of a file of moved sections. Eight digits keep the names in order.
+fn number(name: &str) -> Option<u32> {
+    name.strip_prefix(ARCHIVE)?.strip_suffix(".md")?.parse().ok()
+}
+
+/// The paths of all context files that this program has written.
+pub(super) fn known(storage: &dyn Storage) -> io::Result<Vec<String>> {
+    let mut paths = Vec::new();
+    for key in storage.list(CONTEXTS)? {
+        let Ok(Some(bytes)) = read_whole(storage, &format!("{CONTEXTS}/{key}/{WORKSPACE}"), BYTES_MAX) else {
+            continue;
+        };
+        if let Ok(workspace) = serde_json::from_slice::<Workspace>(&bytes) {
+            paths.push(workspace.path);
+        }
+    }
+    paths.sort_unstable();
+    Ok(paths)
+}

@@ -1,0 +1,244 @@
+//! A write to a context file that a crash may cut: it is noted before, and judged by what the file holds after.
+//!
+//! What has begun is completed, and what has not begun is forgotten. It must never change a file that holds anything but
+//! what this write leaves behind, since a person may have edited it since.
+
+use std::io;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::home::Home;
+use crate::files::{ContextFiles, Files, read_whole};
+
+/// Longest context file.
+pub(super) const FILE_BYTES_MAX: u64 = 8 * 1024 * 1024;
+
+/// A write, as it is noted in the home folder before the file changes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Pending {
+    pub(super) write: Write,
+    /// What stands in the file from its beginning, or from its old end.
+    pub(super) text: String,
+}
+
+/// What the text does to the file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Write {
+    /// It is the whole new file.
+    Create,
+    /// It comes after what was there.
+    Append {
+        /// The old length.
+        bytes: usize,
+        /// The checksum of what was there.
+        checksum: u32,
+    },
+    /// It replaces what was there, after a part of that was put into an archive.
+    Replace {
+        /// The old length.
+        bytes: usize,
+        /// The checksum of what was there.
+        checksum: u32,
+        /// The archive.
+        archive: String,
+        /// What the archive holds.
+        moved: String,
+    },
+}
+
+/// How far a write has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Progress {
+    NotBegun,
+    Begun,
+    Done,
+    /// Somebody else has written the file since.
+    Overtaken,
+}
+
+impl Pending {
+    pub(super) fn append(before: &[u8], text: String) -> Self {
+        Self { write: Write::Append { bytes: before.len(), checksum: crc32c::crc32c(before) }, text }
+    }
+
+    pub(super) fn replace(before: &[u8], text: String, archive: String, moved: String) -> Self {
+        let (bytes, checksum) = (before.len(), crc32c::crc32c(before));
+        Self { write: Write::Replace { bytes, checksum, archive, moved }, text }
+    }
+
+    /// The length of what stays in front of the text.
+    fn base(&self) -> usize {
+        match self.write {
+            Write::Append { bytes, .. } => bytes,
+            Write::Create | Write::Replace { .. } => 0,
+        }
+    }
+
+    /// How far this write has come, by the bytes of the file.
+    pub(super) fn progress(&self, now: Option<&[u8]>) -> Progress {
+        let Some(now) = now else { return Progress::NotBegun };
+        match &self.write {
+            Write::Append { bytes, checksum } => {
+                if now.len() < *bytes || crc32c::crc32c(&now[..*bytes]) != *checksum {
+                    return Progress::Overtaken;
+                }
+                if now.len() == *bytes {
+                    return Progress::NotBegun;
+                }
+            }
+            Write::Replace { bytes, checksum, .. } => {
+                if now.len() == *bytes && crc32c::crc32c(now) == *checksum {
+                    return Progress::NotBegun;
+                }
+            }
+            Write::Create => {}
+        }
+        let (tail, text) = (&now[self.base()..], self.text.as_bytes());
+        if tail.starts_with(text) {
+            return Progress::Done;
+        }
+        // After a power cut a file may have its new length and zeros where bytes are missing.
+        let is_torn = tail.len() <= text.len()
+            && tail.iter().zip(text).all(|(found, sent)| found == sent || *found == 0);
+        if is_torn { Progress::Begun } else { Progress::Overtaken }
+    }
+
+    /// The bytes of the file, with this write completed if it has begun.
+    pub(super) fn settled(&self, now: Vec<u8>) -> Vec<u8> {
+        if self.progress(Some(&now)) != Progress::Begun {
+            return now;
+        }
+        let mut whole = now;
+        whole.truncate(self.base());
+        whole.extend_from_slice(self.text.as_bytes());
+        whole
+    }
+
+    /// Writes it. The caller holds the lock.
+    pub(super) fn perform(&self, home: &Home, files: &dyn ContextFiles, path: &Path) -> io::Result<()> {
+        home.set_pending(self)?;
+        match self.apply(home, files, path).and_then(|()| self.check(files, path)) {
+            Ok(()) => home.clear_pending(),
+            Err(error) => {
+                // What its caller is told has failed must not appear later. If this fails too, the next one completes it.
+                if self.undo(files, path).is_ok() {
+                    let _ = home.clear_pending();
+                }
+                Err(error)
+            }
+        }
+    }
+
+    fn apply(&self, home: &Home, files: &dyn ContextFiles, path: &Path) -> io::Result<()> {
+        let mut file = match &self.write {
+            Write::Create => files.create(path)?,
+            Write::Append { bytes, .. } => {
+                let file = files.open(path)?;
+                unchanged(file.len()?, *bytes)?;
+                file
+            }
+            Write::Replace { bytes, archive, moved, .. } => {
+                home.write_archive(archive, moved)?;
+                let mut file = files.open(path)?;
+                unchanged(file.len()?, *bytes)?;
+                file.truncate(0)?;
+                // Two syncs: a crash leaves the old text, nothing, or a part of the new one, and never a mixture.
+                file.sync()?;
+                file
+            }
+        };
+        file.append(self.text.as_bytes())?;
+        file.sync()
+    }
+
+    /// Checks that the file still has its name. An editor saves by putting another file in its place.
+    fn check(&self, files: &dyn ContextFiles, path: &Path) -> io::Result<()> {
+        let tail = files.read(path, self.base() as u64, self.text.len())?;
+        if tail == self.text.as_bytes() { Ok(()) } else { Err(overtaken()) }
+    }
+
+    fn undo(&self, files: &dyn ContextFiles, path: &Path) -> io::Result<()> {
+        let Write::Append { bytes, .. } = self.write else {
+            return Err(io::ErrorKind::Unsupported.into());
+        };
+        let now = read(files, path)?;
+        if self.progress(now.as_deref()) == Progress::Overtaken {
+            return Ok(());
+        }
+        let mut file = files.open(path)?;
+        file.truncate(bytes as u64)?;
+        file.sync()
+    }
+}
+
+fn unchanged(now: u64, before: usize) -> io::Result<()> {
+    if now == before as u64 { Ok(()) } else { Err(overtaken()) }
+}
+
+fn overtaken() -> io::Error {
+    io::Error::other("another program wrote it in the same moment; read it, and write again")
+}
+
+/// The bytes of a context file.
+pub(super) fn read(files: &(impl Files + ?Sized), path: &Path) -> io::Result<Option<Vec<u8>>> {
+    Ok(read_whole(files, path, FILE_BYTES_MAX)?.map(|(bytes, _)| bytes))
+}
+
+/// Completes or forgets what a crash has left. The caller holds the lock.
+pub(super) fn recover(home: &Home, files: &dyn ContextFiles, path: &Path) -> io::Result<()> {
+    let Some(pending) = home.pending()? else { return Ok(()) };
+    let now = read(files, path)?;
+    match pending.progress(now.as_deref()) {
+        Progress::Begun => {
+            let mut file = files.open(path)?;
+            file.truncate(pending.base() as u64)?;
+            file.sync()?;
+            file.append(pending.text.as_bytes())?;
+            file.sync()?;
+        }
+        Progress::NotBegun => {
+            if let Write::Replace { archive, .. } = &pending.write {
+                home.remove_archive(archive)?;
+            }
+        }
+        Progress::Done | Progress::Overtaken => {}
+    }
+    home.clear_pending()
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case(b"old\n", Progress::NotBegun)]
+    #[case(b"old\nne", Progress::Begun)]
+    #[case(b"old\nn\0\0", Progress::Begun)]
+    #[case(b"old\nnew", Progress::Done)]
+    #[case(b"old\nnew and more", Progress::Done)]
+    #[case(b"old\nother", Progress::Overtaken)]
+    #[case(b"0ld\nne", Progress::Overtaken)]
+    #[case(b"", Progress::Overtaken)]
+    fn an_append_is_judged_by_what_is_there(#[case] now: &[u8], #[case] progress: Progress) {
+        let pending = Pending::append(b"old\n", "new".to_owned());
+        assert_eq!(pending.progress(Some(now)), progress);
+        let settled = pending.settled(now.to_vec());
+        assert_eq!(settled == b"old\nnew", matches!(progress, Progress::Begun) || now == b"old\nnew");
+    }
+
+    #[rstest]
+    #[case(b"old", Progress::NotBegun)]
+    #[case(b"", Progress::Begun)]
+    #[case(b"ne", Progress::Begun)]
+    #[case(b"new", Progress::Done)]
+    #[case(b"edited", Progress::Overtaken)]
+    fn a_replacement_is_judged_by_what_is_there(#[case] now: &[u8], #[case] progress: Progress) {
+        let pending = Pending::replace(b"old", "new".to_owned(), "a".to_owned(), String::new());
+        assert_eq!(pending.progress(Some(now)), progress);
+        assert_eq!(pending.progress(None), Progress::NotBegun);
+    }
+}

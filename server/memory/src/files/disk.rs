@@ -1,0 +1,222 @@
+//! The real files of the machine.
+//!
+//! It must never wait for a pipe or a device, nor change what a file is: length and content are all that it writes.
+
+#![expect(
+    clippy::disallowed_types,
+    reason = "the adapter reads when a file was written, never what time it is"
+)]
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use entraclaw_seams::storage::AppendFile;
+use jiff::Timestamp;
+
+use super::{ContextFiles, Files, Standing};
+
+/// Most names in one folder that are looked at.
+const NAMES_MAX: usize = 100_000;
+
+/// The files of this machine.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct DiskFiles;
+
+impl Files for DiskFiles {
+    fn list(&self, folder: &Path) -> io::Result<Vec<String>> {
+        let Some(entries) = found(fs::read_dir(folder))? else { return Ok(Vec::new()) };
+        let mut names = Vec::new();
+        for entry in entries.take(NAMES_MAX) {
+            // No agent's store has a name that is not Unicode.
+            if let Ok(name) = entry?.file_name().into_string() {
+                names.push(name);
+            }
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    fn look(&self, path: &Path) -> io::Result<Option<Standing>> {
+        let Some(found) = found(fs::symlink_metadata(path))? else { return Ok(None) };
+        check(&found)?;
+        Ok(Some(standing(&found)))
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        fs::symlink_metadata(path).is_ok()
+    }
+
+    fn folder(&self, path: &Path) -> Option<PathBuf> {
+        fs::canonicalize(path).ok().filter(|found| found.is_dir())
+    }
+
+    fn read(&self, path: &Path, offset: u64, len: usize) -> io::Result<Vec<u8>> {
+        let mut file = open(path, OpenOptions::new().read(true))?;
+        let left = file.metadata()?.len().saturating_sub(offset);
+        let len = usize::try_from(left).unwrap_or(usize::MAX).min(len);
+        file.seek(SeekFrom::Start(offset))?;
+        let mut bytes = Vec::with_capacity(len);
+        file.take(len as u64).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+impl ContextFiles for DiskFiles {
+    fn open(&self, path: &Path) -> io::Result<Box<dyn AppendFile>> {
+        let file = open(path, OpenOptions::new().append(true).read(true))?;
+        Ok(Box::new(DiskFile { file, new_in: None }))
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn AppendFile>> {
+        let file = open(path, OpenOptions::new().append(true).read(true).create_new(true))?;
+        Ok(Box::new(DiskFile { file, new_in: path.parent().map(Path::to_owned) }))
+    }
+}
+
+struct DiskFile {
+    file: File,
+    /// The folder whose names are not durable yet.
+    new_in: Option<PathBuf>,
+}
+
+impl AppendFile for DiskFile {
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.file.write_all(bytes)
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync_all()?;
+        if let Some(folder) = &self.new_in {
+            sync_folder(folder)?;
+            self.new_in = None;
+        }
+        Ok(())
+    }
+
+    fn truncate(&mut self, len: u64) -> io::Result<()> {
+        self.file.set_len(len)
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.file.metadata().map(|found| found.len())
+    }
+}
+
+fn found<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn check(found: &Metadata) -> io::Result<()> {
+    let problem = if found.is_file() {
+        return Ok(());
+    } else if found.is_symlink() {
+        "it is a symlink, which may lead anywhere; put the file in its place"
+    } else {
+        "it is not a plain file; move it away"
+    };
+    Err(io::Error::new(io::ErrorKind::InvalidInput, problem))
+}
+
+/// The name may have changed since somebody looked, so the opened file is checked too.
+fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    let file = plainly(options).open(path)?;
+    check(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// Never follows a symlink at the end of the path, and never waits for the other end of a pipe.
+#[cfg(unix)]
+fn plainly(options: &mut OpenOptions) -> &OpenOptions {
+    use nix::fcntl::OFlag;
+    use std::os::unix::fs::OpenOptionsExt;
+    options.custom_flags((OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC).bits())
+}
+
+#[cfg(not(unix))]
+fn plainly(options: &mut OpenOptions) -> &OpenOptions {
+    options
+}
+
+fn standing(found: &Metadata) -> Standing {
+    let modified = found.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+    Standing {
+        bytes: found.len(),
+        modified: Timestamp::try_from(modified).unwrap_or(Timestamp::UNIX_EPOCH),
+        identity: identity(found),
+    }
+}
+
+#[cfg(unix)]
+fn identity(found: &Metadata) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    found.ino() ^ found.dev().rotate_left(40)
+}
+
+/// Windows tells no number of a file without opening it; one that takes a name gets a birth of its own.
+#[cfg(windows)]
+fn identity(found: &Metadata) -> u64 {
+    use std::os::windows::fs::MetadataExt;
+    found.creation_time()
+}
+
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> io::Result<()> {
+    File::open(folder)?.sync_all()
+}
+
+/// Windows has no such call, and NTFS journals names by itself.
+#[cfg(not(unix))]
+fn sync_folder(_folder: &Path) -> io::Result<()> {
+    Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_plain_file_is_read_or_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("context.md");
+        assert_eq!(DiskFiles.look(&path).unwrap(), None);
+        DiskFiles.create(&path).unwrap().append(b"one").unwrap();
+        DiskFiles.open(&path).unwrap().append(b" two").unwrap();
+        assert_eq!(DiskFiles.read(&path, 1, 100).unwrap(), b"ne two");
+        assert!(DiskFiles.create(&path).is_err());
+
+        let link = folder.path().join("link.md");
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        let pipe = folder.path().join("pipe.md");
+        nix::unistd::mkfifo(&pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+        for other in [&link, &pipe, &folder.path().to_owned()] {
+            assert!(DiskFiles.look(other).is_err(), "{other:?}");
+            assert!(DiskFiles.read(other, 0, 1).is_err(), "{other:?}");
+            assert!(DiskFiles.open(other).is_err(), "{other:?}");
+        }
+        assert_eq!(DiskFiles.folder(&path), None);
+        assert!(DiskFiles.folder(folder.path()).is_some());
+    }
+
+    #[test]
+    fn a_file_that_takes_a_name_has_another_identity() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, old) = (folder.path().join("a"), folder.path().join("b"));
+        DiskFiles.create(&path).unwrap();
+        let before = DiskFiles.look(&path).unwrap().unwrap();
+        std::os::unix::fs::symlink("nowhere", folder.path().join("c")).unwrap();
+        fs::hard_link(&path, &old).unwrap();
+        nix::unistd::unlink(&path).unwrap();
+        DiskFiles.create(&path).unwrap();
+        assert_ne!(DiskFiles.look(&path).unwrap().unwrap().identity, before.identity);
+        assert_eq!(DiskFiles.look(&old).unwrap().unwrap().identity, before.identity);
+        assert_eq!(DiskFiles.list(folder.path()).unwrap(), ["a", "b", "c"]);
+    }
+}

@@ -1,0 +1,68 @@
+//! The seam to files that belong to others: sessions of other programs, and the context file of a workspace.
+//!
+//! [`Files`] can only read, so a reader of sessions can't harm a store. [`ContextFiles`] can also write one file of a
+//! workspace. It must never follow a symlink to a file, as a workspace may come from a stranger.
+
+mod disk;
+mod simulated;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use entraclaw_seams::storage::AppendFile;
+use jiff::Timestamp;
+
+pub use disk::DiskFiles;
+pub use simulated::SimulatedFiles;
+
+/// A file at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// Its length.
+    pub bytes: u64,
+    /// When it was last written.
+    pub modified: Timestamp,
+    /// Differs when another file has taken its name.
+    pub identity: u64,
+}
+
+/// Reads files anywhere on the machine.
+pub trait Files: Send + Sync {
+    /// The names in a folder, sorted; empty if it does not exist.
+    fn list(&self, folder: &Path) -> io::Result<Vec<String>>;
+    /// A plain file as it is now; `None` if there is none. A symlink to a file is an error.
+    fn look(&self, path: &Path) -> io::Result<Option<Standing>>;
+    /// Whether there is a file or a folder of this name.
+    fn exists(&self, path: &Path) -> bool;
+    /// The one path of a folder, without symlinks; `None` if it is no folder.
+    fn folder(&self, path: &Path) -> Option<PathBuf>;
+    /// Reads up to `len` bytes from `offset`; fewer at the end of the file.
+    fn read(&self, path: &Path, offset: u64, len: usize) -> io::Result<Vec<u8>>;
+}
+
+/// Reads files, and writes the context file of a workspace.
+pub trait ContextFiles: Files {
+    /// Opens an existing plain file for writing at its end.
+    fn open(&self, path: &Path) -> io::Result<Box<dyn AppendFile>>;
+    /// Creates a file; fails if there is one. Its name is durable after its first sync.
+    fn create(&self, path: &Path) -> io::Result<Box<dyn AppendFile>>;
+}
+
+/// Reads a whole file; `None` if there is none.
+///
+/// # Errors
+///
+/// [`io::ErrorKind::FileTooLarge`] if it is longer than `bytes_max`, or the error of the disk.
+pub fn read_whole(
+    files: &(impl Files + ?Sized),
+    path: &Path,
+    bytes_max: u64,
+) -> io::Result<Option<(Vec<u8>, Standing)>> {
+    let Some(standing) = files.look(path)? else { return Ok(None) };
+    if standing.bytes > bytes_max {
+        let problem = format!("it has {} bytes, at most {bytes_max} are read", standing.bytes);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, problem));
+    }
+    let len = usize::try_from(standing.bytes).map_err(io::Error::other)?;
+    files.read(path, 0, len).map(|bytes| Some((bytes, standing)))
+}

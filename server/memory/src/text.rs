@@ -1,0 +1,39 @@
+//! Makes text that leaves this crate safe to show: without secrets, terminal controls and invisible characters.
+//!
+//! It must never judge what a text says: what is data stays data, whoever wrote it.
+
+use entraclaw_sanitize::secrets::Secrets;
+use entraclaw_sanitize::{clean_line, clean_text};
+
+/// The text as it may be shown. Invisible characters go first, since one of them may split a secret.
+pub fn safe(text: &str) -> String {
+    Secrets::default().hide(&clean_text(text)).into_owned()
+}
+
+/// The same as [`safe`] as one line of at most `chars_max` characters.
+pub fn safe_line(text: &str, chars_max: usize) -> String {
+    cut(&Secrets::default().hide(&clean_line(text)), chars_max)
+}
+
+/// The first `chars_max` characters, with `…` in place of the last one if more were there.
+pub fn cut(text: &str, chars_max: usize) -> String {
+    if text.chars().count() <= chars_max {
+        return text.to_owned();
+    }
+    text.chars().take(chars_max.saturating_sub(1)).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_with_an_invisible_character_in_it_is_hidden() {
+        let shown = safe("use ghp_0123456789\u{200b}abcdefABCDEF\u{1b}[2J now");
+        assert!(
+            !shown.contains("abcdef") && shown.starts_with("use [") && shown.ends_with(" now"),
+            "{shown}"
+        );
+        assert_eq!(safe_line("one\ntwo\nthree", 9), "one two …");
+    }
+}
