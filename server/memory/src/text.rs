@@ -2,17 +2,19 @@
 //!
 //! It must never judge what a text says: what is data stays data, whoever wrote it.
 
-use entraclaw_sanitize::secrets::Secrets;
+use entraclaw_sanitize::secrets::HIDDEN;
 use entraclaw_sanitize::{clean_line, clean_text};
+use secrets::hide_possible;
 
-/// The text as it may be shown. Invisible characters go first, since one of them may split a secret.
+/// The text as it may be shown. Invisible characters go first, since one of them may split a secret. It rather hides too
+/// much: a word that is missed here is still in the session.
 pub fn safe(text: &str) -> String {
-    Secrets::default().hide(&clean_text(text)).into_owned()
+    hide_possible(&clean_text(text), HIDDEN).text.into_owned()
 }
 
 /// The same as [`safe`] as one line of at most `chars_max` characters.
 pub fn safe_line(text: &str, chars_max: usize) -> String {
-    cut(&Secrets::default().hide(&clean_line(text)), chars_max)
+    cut(&hide_possible(&clean_line(text), HIDDEN).text, chars_max)
 }
 
 /// The first `chars_max` characters, with `…` in place of the last one if more were there.
@@ -21,6 +23,15 @@ pub fn cut(text: &str, chars_max: usize) -> String {
         return text.to_owned();
     }
     text.chars().take(chars_max.saturating_sub(1)).chain(['…']).collect()
+}
+
+/// The beginning of a text of at most `bytes_max` bytes.
+pub(crate) fn cut_bytes(text: &str, bytes_max: usize) -> &str {
+    let mut end = text.len().min(bytes_max);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
 }
 
 #[cfg(test)]

@@ -10,33 +10,6 @@ pub const HIDDEN: &str = "[a secret was removed here]";
 /// Shortest value that counts as a secret of its own, in bytes: a shorter one may be an ordinary word.
 const VALUE_BYTES_MIN: usize = 8;
 
-/// The prefixes of secrets, and the fewest characters that follow, by their vendors' documentation.
-const SHAPES: &[(&str, usize)] = &[
-    ("ghp_", 16),
-    ("gho_", 16),
-    ("ghu_", 16),
-    ("ghs_", 16),
-    ("ghr_", 16),
-    ("github_pat_", 16),
-    ("glpat-", 16),
-    ("sk-ant-", 16),
-    ("sk-proj-", 16),
-    ("sk-", 32),
-    ("xoxb-", 16),
-    ("xoxp-", 16),
-    ("xoxa-", 16),
-    ("xapp-", 16),
-    ("npm_", 30),
-    ("pypi-", 32),
-    ("AKIA", 16),
-    ("ASIA", 16),
-    ("AIza", 30),
-    ("ya29.", 20),
-    ("hf_", 24),
-    // Web tokens: the base64url of `{"`.
-    ("eyJ", 40),
-];
-
 /// Hides secrets. Clones are cheap enough for one a program.
 #[derive(Debug, Clone, Default)]
 pub struct Secrets {
@@ -73,39 +46,13 @@ impl Secrets {
                 text = Cow::Owned(text.replace(value.as_str(), HIDDEN));
             }
         }
-        let shaped = hide_shapes(&text);
+        let shaped = secrets::hide_sure(&text, HIDDEN);
+        let shaped = (shaped.count > 0).then(|| shaped.text.into_owned());
         match hide_keys(shaped.as_deref().unwrap_or(&text)).or(shaped) {
             Some(hidden) => Cow::Owned(hidden),
             None => text,
         }
     }
-}
-
-fn is_of_word(c: char) -> bool {
-    c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.')
-}
-
-fn hide_shapes(text: &str) -> Option<String> {
-    let mut out = String::new();
-    let mut copied = 0;
-    let mut at = 0;
-    while let Some(found) = text[at..].find(is_of_word) {
-        let begin = at + found;
-        let end = text[begin..].find(|c| !is_of_word(c)).map_or(text.len(), |length| begin + length);
-        let word = &text[begin..end];
-        let is_secret = SHAPES.iter().any(|(prefix, more)| {
-            word.strip_prefix(prefix).is_some_and(|rest| {
-                rest.len() >= *more && rest.contains(|c: char| c.is_ascii_digit() || c.is_ascii_uppercase())
-            })
-        });
-        if is_secret {
-            out.push_str(&text[copied..begin]);
-            out.push_str(HIDDEN);
-            copied = end;
-        }
-        at = end;
-    }
-    (copied > 0).then(|| out + &text[copied..])
 }
 
 fn hide_keys(text: &str) -> Option<String> {

@@ -2,12 +2,12 @@
 //! names. It rather hides too much than too little. It never touches the bytes that are passed on.
 
 use std::borrow::Cow;
-use std::sync::LazyLock;
 
-use regex::{Captures, Regex};
+use secrets::{Secrecy, hide_possible, secrecy};
 
 use super::mask_json;
-use super::secret::{MASK, Masked, Secrecy, secrecy};
+use super::secret::{MASK, Masked};
+
 /// Depth to which JSON inside JSON strings is followed.
 const NESTING_MAX: usize = 4;
 /// A cut line may end within a secret, so this many bytes of its last word are hidden.
@@ -16,37 +16,6 @@ const CUT_TAIL_BYTES: usize = 16 * 1024;
 const KEY_LINES_MAX: u32 = 200;
 /// Shortest line of a variable's value that counts as a secret of its own, in bytes.
 const PART_BYTES_MIN: usize = 8;
-
-/// Shapes of secrets; the text of the group `s` is hidden.
-static SHAPES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
-    [
-        // JSON Web Tokens and JSON Web Encryption, also without their last parts.
-        r"\b(?P<s>eyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]*)*)",
-        // Keys and tokens with a vendor's prefix; refresh tokens of Entra.
-        r"\b(?P<s>sk-[A-Za-z0-9_-]{8,}|gh[opusr]_[A-Za-z0-9]{16,}|github_pat_[A-Za-z0-9_]{16,}|glpat-[A-Za-z0-9_-]{16,}|xox[a-z]-[A-Za-z0-9-]{8,}|AKIA[0-9A-Z]{12,}|AIza[A-Za-z0-9_-]{20,}|npm_[A-Za-z0-9]{20,}|[01]\.A[A-Za-z0-9_-]{30,}(?:\.[A-Za-z0-9_-]*)*)",
-        // Client secrets of Entra.
-        r"(?P<s>[A-Za-z0-9_.~-]{3}[0-9]Q~[A-Za-z0-9_.~-]{20,})",
-        r"(?i)\bbearer\s+(?P<s>[A-Za-z0-9._~+/=-]{6,})",
-        r#"(?i)\b(?:proxy-)?authorization["'\\]*\s*[:=]\s*["'\\]*(?P<s>[^"'\\\r\n]{4,})"#,
-        r#"(?i)\bcookie["'\\]*\s*:\s*["'\\]*(?P<s>[^"'\\\r\n]{4,})"#,
-        r#"://[^/\s:@"']+:(?P<s>[^/\s@"']+)@"#,
-        r#"[?&](?:code|sig|signature|key)=(?P<s>[^&\s"'<>\\]+)"#,
-        r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?P<s>(?s:.)*?)(?:-----END|\z)",
-        r"(?i)--[a-z0-9-]*(?:token|secret|password|passphrase|api-?key)[a-z0-9-]*\s+(?P<s>[^\s-]\S*)",
-    ]
-    .iter()
-    .filter_map(|pattern| Regex::new(pattern).ok())
-    .collect()
-});
-
-/// `name: value` and `name=value`, with any quotes. The beginning of the name is found by hand, so that a
-/// search stays linear.
-static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(
-        r#"(?i)(?P<k>(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|private[_-]?key|credential|assertion)[A-Za-z0-9_.-]*)["'\\]*\s*[:=]\s*(?:\\*"(?P<a>(?:[^"\\]|\\[^"])+)|'(?P<b>[^']+)|(?P<c>[^\s"'\\,;&<>{}\[\]][^\s"\\,;&<>{}\[\]]*))"#,
-    )
-    .ok()
-});
 
 /// Hides secrets in lines. The only state is whether a private key is being printed.
 #[derive(Debug, Clone, Default)]
@@ -138,65 +107,8 @@ impl Masker {
                 text = Cow::Owned(text.replace(value.as_str(), MASK));
             }
         }
-        for shape in SHAPES.iter() {
-            if let Some(masked) = replace(shape, &text, &["s"], &mut count, |_| true) {
-                text = Cow::Owned(masked);
-            }
-        }
-        if let Some(named) = NAMED.as_ref() {
-            let whole = text.clone();
-            let secret = |found: &Captures<'_>| is_secret_pair(&whole, found);
-            if let Some(masked) = replace(named, &text, &["a", "b", "c"], &mut count, secret) {
-                text = Cow::Owned(masked);
-            }
-        }
-        Masked { text: text.into_owned(), count }
-    }
-}
-
-/// Replaces the matches of one of the groups; `None` if there are none.
-fn replace(
-    pattern: &Regex,
-    text: &str,
-    groups: &[&str],
-    count: &mut u32,
-    secret: impl Fn(&Captures<'_>) -> bool,
-) -> Option<String> {
-    let mut masked = String::new();
-    let mut done = 0;
-    for found in pattern.captures_iter(text) {
-        let span = groups.iter().find_map(|group| found.name(group));
-        let Some(span) = span.filter(|span| !span.is_empty() && span.as_str() != MASK) else { continue };
-        if secret(&found) {
-            masked.push_str(&text[done..span.start()]);
-            masked.push_str(MASK);
-            done = span.end();
-            *count += 1;
-        }
-    }
-    if done == 0 {
-        return None;
-    }
-    masked.push_str(&text[done..]);
-    Some(masked)
-}
-
-/// Whether `name: value` in a text is a secret; counts and absent values are not.
-fn is_secret_pair(text: &str, found: &Captures<'_>) -> bool {
-    let Some(name) = found.name("k") else { return false };
-    let before = text[..name.start()]
-        .char_indices()
-        .rev()
-        .take_while(|(_, letter)| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-' | '.'));
-    let start = before.last().map_or(name.start(), |(at, _)| at);
-    let value = found.name("a").or_else(|| found.name("b")).or_else(|| found.name("c"));
-    let value = value.map_or("", |value| value.as_str());
-    match secrecy(&text[start..name.end()]) {
-        Secrecy::Open => false,
-        Secrecy::Texts => {
-            value.parse::<f64>().is_err() && !matches!(value, "null" | "true" | "false" | "none" | "None")
-        }
-        Secrecy::All => true,
+        let hidden = hide_possible(&text, MASK);
+        Masked { text: hidden.text.into_owned(), count: count + hidden.count }
     }
 }
 

@@ -2,7 +2,9 @@
 //! and repeated keys. It never parses into a tree, which would lose these, and accepts a line that breaks
 //! off.
 
-use super::secret::{MASK, Masked, Secrecy, secrecy};
+use secrets::{Secrecy, secrecy};
+
+use super::secret::{MASK, Masked};
 
 /// Keys whose object describes members by their name: in a schema, `password` is no password.
 const DESCRIBING: [&str; 4] = ["properties", "patternProperties", "$defs", "definitions"];
