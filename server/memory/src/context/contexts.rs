@@ -31,8 +31,6 @@ const CONTENT_BYTES_MAX: usize = 256 * 1024;
 const RECENT_MAX: usize = 5;
 /// Characters of each of them.
 const PREVIEW_CHARS: usize = 100;
-/// Most sections that a range brings.
-const RANGE_MAX: usize = 10_000;
 
 /// What [`Contexts`] is made of.
 pub struct ContextsParts {
@@ -110,7 +108,7 @@ impl Contexts {
         let part = match range {
             Range::All => text.clone(),
             Range::LastSessions(count) => {
-                let older = count.min(RANGE_MAX).saturating_sub(document.session_count());
+                let older = count.saturating_sub(document.session_count());
                 let older = place.older(older).map_err(ContextError::read(&place.path))?;
                 format!("{}{older}{}", document.preamble(), document.last(count))
             }

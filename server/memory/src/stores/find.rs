@@ -1,0 +1,137 @@
+//! Finds the files that hold sessions.
+//!
+//! It must never open one, so that a listing of thousands of sessions costs only the reading of folders.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use super::homes::Homes;
+use super::session::Agent;
+use crate::files::Files;
+
+/// Most files that are looked at, over all agents.
+const FILES_MAX: usize = 200_000;
+
+/// A file that holds a session.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Found {
+    /// Whose it is.
+    pub agent: Agent,
+    /// The file.
+    pub path: PathBuf,
+}
+
+/// All files that hold sessions, and the folders that can't be read, each with the reason.
+pub fn find(files: &dyn Files, homes: &Homes) -> (Vec<Found>, Vec<(PathBuf, String)>) {
+    let mut search = Search { files, found: Vec::new(), troubles: Vec::new() };
+    for agent in Agent::ALL {
+        for home in homes.of(agent) {
+            search.agent(agent, &home);
+        }
+    }
+    search.found.truncate(FILES_MAX);
+    (search.found, search.troubles)
+}
+
+struct Search<'a> {
+    files: &'a dyn Files,
+    found: Vec<Found>,
+    troubles: Vec<(PathBuf, String)>,
+}
+
+impl Search<'_> {
+    fn agent(&mut self, agent: Agent, home: &Path) {
+        match agent {
+            Agent::Vscode => self.editor(home),
+            Agent::Copilot => {
+                for session in self.below(&home.join("session-state")) {
+                    let events = session.join("events.jsonl");
+                    if self.files.exists(&events) {
+                        self.add(agent, events);
+                    }
+                }
+            }
+            Agent::Claude => {
+                for project in self.below(&home.join("projects")) {
+                    for entry in self.below(&project) {
+                        if is(&entry, &["jsonl"]) {
+                            self.add(agent, entry);
+                        } else if entry.extension().is_none() {
+                            self.add_all(agent, &entry.join("subagents"), &["jsonl"]);
+                        }
+                    }
+                }
+            }
+            Agent::Codex => {
+                for year in self.below(&home.join("sessions")) {
+                    for month in self.below(&year) {
+                        for day in self.below(&month) {
+                            self.add_all(agent, &day, &["jsonl"]);
+                        }
+                    }
+                }
+                self.add_all(agent, &home.join("archived_sessions"), &["jsonl"]);
+            }
+            Agent::Gemini => {
+                for project in self.below(&home.join("tmp")) {
+                    self.add_all(agent, &project.join("chats"), &["json", "jsonl"]);
+                }
+            }
+            Agent::Qwen => {
+                for project in self.below(&home.join("projects")) {
+                    self.add_all(agent, &project.join("chats"), &["jsonl"]);
+                }
+            }
+        }
+    }
+
+    fn editor(&mut self, user: &Path) {
+        for workspace in self.below(&user.join("workspaceStorage")) {
+            self.chats(&workspace.join("chatSessions"));
+        }
+        self.chats(&user.join("globalStorage/emptyWindowChatSessions"));
+        self.chats(&user.join("globalStorage/transferredChatSessions"));
+    }
+
+    /// The editor keeps a session as `.jsonl` since 1.109, and leaves the old `.json` beside it.
+    fn chats(&mut self, folder: &Path) {
+        let entries = self.below(folder);
+        let logs: BTreeSet<PathBuf> = entries.iter().filter(|entry| is(entry, &["jsonl"])).cloned().collect();
+        for entry in entries {
+            let is_old = is(&entry, &["json"]) && !logs.contains(&entry.with_extension("jsonl"));
+            if is_old || logs.contains(&entry) {
+                self.add(Agent::Vscode, entry);
+            }
+        }
+    }
+
+    fn add_all(&mut self, agent: Agent, folder: &Path, extensions: &[&str]) {
+        for entry in self.below(folder) {
+            if is(&entry, extensions) {
+                self.add(agent, entry);
+            }
+        }
+    }
+
+    fn add(&mut self, agent: Agent, path: PathBuf) {
+        self.found.push(Found { agent, path });
+    }
+
+    /// The entries of a folder; none if it is not there or no folder.
+    fn below(&mut self, folder: &Path) -> Vec<PathBuf> {
+        if self.found.len() >= FILES_MAX {
+            return Vec::new();
+        }
+        match self.files.list(folder) {
+            Ok(names) => names.into_iter().map(|name| folder.join(name)).collect(),
+            Err(error) => {
+                self.troubles.push((folder.to_owned(), error.to_string()));
+                Vec::new()
+            }
+        }
+    }
+}
+
+fn is(path: &Path, extensions: &[&str]) -> bool {
+    path.extension().and_then(|found| found.to_str()).is_some_and(|found| extensions.contains(&found))
+}

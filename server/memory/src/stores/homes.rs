@@ -1,0 +1,140 @@
+//! Where each agent keeps its sessions, by the system and by the agent's own variables.
+//!
+//! It must never read the environment: the caller hands it down.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::session::Agent;
+
+/// The family of an operating system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum System {
+    /// Linux and its like.
+    Linux,
+    /// macOS.
+    MacOs,
+    /// Windows.
+    Windows,
+}
+
+impl System {
+    /// The system that this program was built for.
+    pub const fn here() -> Self {
+        if cfg!(target_os = "macos") {
+            Self::MacOs
+        } else if cfg!(windows) {
+            Self::Windows
+        } else {
+            Self::Linux
+        }
+    }
+}
+
+/// What says where the stores are.
+#[derive(Debug, Clone)]
+pub struct Homes {
+    /// The person's home folder.
+    pub home: PathBuf,
+    /// The environment.
+    pub variables: BTreeMap<String, String>,
+    /// The system.
+    pub system: System,
+}
+
+/// The names of Visual Studio Code's folders: stable, early, and its build without Microsoft's parts.
+const EDITIONS: [&str; 4] = ["Code", "Code - Insiders", "Code - OSS", "VSCodium"];
+/// The folders of its servers, below the home folder.
+const SERVERS: [&str; 3] = [".vscode-server", ".vscode-server-insiders", ".vscode-remote"];
+
+impl Homes {
+    /// The variables that are asked for.
+    pub const VARIABLES: [&'static str; 8] = [
+        "APPDATA",
+        "CLAUDE_CONFIG_DIR",
+        "CODEX_HOME",
+        "COPILOT_HOME",
+        "GEMINI_CLI_HOME",
+        "QWEN_HOME",
+        "QWEN_RUNTIME_DIR",
+        "XDG_CONFIG_HOME",
+    ];
+
+    /// The folders of an agent. They need not exist.
+    pub fn of(&self, agent: Agent) -> Vec<PathBuf> {
+        match agent {
+            Agent::Vscode => self.editors(),
+            Agent::Copilot => vec![self.own("COPILOT_HOME", ".copilot")],
+            Agent::Claude => vec![self.own("CLAUDE_CONFIG_DIR", ".claude")],
+            Agent::Codex => vec![self.own("CODEX_HOME", ".codex")],
+            // Its variable names the folder that stands for the home folder.
+            Agent::Gemini => {
+                vec![self.variable("GEMINI_CLI_HOME").unwrap_or_else(|| self.home.clone()).join(".gemini")]
+            }
+            Agent::Qwen => {
+                let home = self.own("QWEN_HOME", ".qwen");
+                let runtime = self.variable("QWEN_RUNTIME_DIR").filter(|runtime| *runtime != home);
+                runtime.into_iter().chain([home]).collect()
+            }
+        }
+    }
+
+    fn variable(&self, name: &str) -> Option<PathBuf> {
+        self.variables.get(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+    }
+
+    fn own(&self, variable: &str, folder: &str) -> PathBuf {
+        self.variable(variable).unwrap_or_else(|| self.home.join(folder))
+    }
+
+    /// The folders `User` of all editions.
+    fn editors(&self) -> Vec<PathBuf> {
+        let base = match self.system {
+            System::Linux => self.own("XDG_CONFIG_HOME", ".config"),
+            System::MacOs => self.home.join("Library/Application Support"),
+            System::Windows => self.own("APPDATA", "AppData/Roaming"),
+        };
+        let user = |folder: PathBuf| folder.join("User");
+        let editions = EDITIONS.iter().map(|edition| user(base.join(edition)));
+        let servers = SERVERS.iter().map(|server| user(self.home.join(server).join("data")));
+        editions.chain(servers).collect()
+    }
+
+    /// The home folder.
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn homes(system: System, variables: &[(&str, &str)]) -> Homes {
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        Homes { home: PathBuf::from("/home/alice"), variables: variables.collect(), system }
+    }
+
+    #[test]
+    fn an_agents_own_variable_comes_first() {
+        let plain = homes(System::Linux, &[("CODEX_HOME", "")]);
+        assert_eq!(plain.of(Agent::Codex), [Path::new("/home/alice/.codex")]);
+        assert_eq!(plain.of(Agent::Gemini), [Path::new("/home/alice/.gemini")]);
+        let set = homes(
+            System::Linux,
+            &[("CODEX_HOME", "/c"), ("GEMINI_CLI_HOME", "/g"), ("QWEN_RUNTIME_DIR", "/r")],
+        );
+        assert_eq!(set.of(Agent::Codex), [Path::new("/c")]);
+        assert_eq!(set.of(Agent::Gemini), [Path::new("/g/.gemini")]);
+        assert_eq!(set.of(Agent::Qwen), [Path::new("/r"), Path::new("/home/alice/.qwen")]);
+    }
+
+    #[test]
+    fn the_editors_folder_is_the_systems() {
+        let first = |system, variables: &[(&str, &str)]| homes(system, variables).of(Agent::Vscode).remove(0);
+        assert_eq!(first(System::Linux, &[]), Path::new("/home/alice/.config/Code/User"));
+        assert_eq!(first(System::MacOs, &[]), Path::new("/home/alice/Library/Application Support/Code/User"));
+        let windows = first(System::Windows, &[("APPDATA", "/roaming")]);
+        assert_eq!(windows, Path::new("/roaming/Code/User"));
+    }
+}

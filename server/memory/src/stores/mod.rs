@@ -1,0 +1,31 @@
+//! Readers of what agents keep of their sessions, one file for each agent's form, and one model for all.
+//!
+//! From the ground up: `session` is the model, `tally` counts what was not understood, `gather` collects a file's
+//! messages, `mark` says how far a file was read, `lines` reads a log from there, `homes` finds the stores, `find` their
+//! files, `read` chooses the reader.
+//!
+//! It must never write, nor trust a file: each line and each file has a bound, and what can't be read is counted.
+
+mod claude;
+mod codex;
+mod copilot;
+mod find;
+mod gather;
+mod gemini;
+mod homes;
+mod lines;
+mod mark;
+mod parts;
+mod qwen;
+mod read;
+mod replay;
+mod session;
+mod tally;
+mod vscode;
+
+pub use find::{Found, find};
+pub use homes::{Homes, System};
+pub use mark::Mark;
+pub use read::{Batch, read, read_again};
+pub use session::{Agent, Message, Place, Role, Session};
+pub use tally::Tally;

@@ -1,0 +1,203 @@
+//! Reads what a session's file has gained since it was read last.
+//!
+//! It must never fail because of one line: such a line is counted.
+
+use std::io;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::find::Found;
+use super::gather::{Gather, is_id};
+use super::lines::{read_line, read_lines};
+use super::mark::Mark;
+use super::session::{Agent, Message, Place, Session};
+use super::tally::Tally;
+use super::{claude, codex, copilot, gemini, qwen, replay, vscode};
+use crate::files::{Files, Standing, read_whole};
+
+/// Longest log that is read.
+const LOG_BYTES_MAX: u64 = 512 * 1024 * 1024;
+/// Longest line of a log.
+const LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Longest file that is read as one document. Files of the editor over 80 MB are known.
+const DOCUMENT_BYTES_MAX: u64 = 128 * 1024 * 1024;
+
+/// What a file has gained.
+#[derive(Debug)]
+pub struct Batch {
+    /// How far it is read now, with the session.
+    pub mark: Mark,
+    /// The messages, oldest first.
+    pub messages: Vec<Message>,
+    /// Whether these are all messages of the file, so that earlier ones count no more.
+    pub is_from_start: bool,
+    /// What was not understood.
+    pub tally: Tally,
+}
+
+impl Batch {
+    /// The session as far as it is known.
+    pub fn session(&self) -> &Session {
+        &self.mark.session
+    }
+}
+
+/// Reads what was written since `mark`; `None` if there is nothing new.
+///
+/// # Errors
+///
+/// Fails with the error of the disk, or if the file is longer than a reader takes.
+pub fn read(files: &dyn Files, found: &Found, mark: Option<&Mark>) -> io::Result<Option<Batch>> {
+    let path = &found.path;
+    let Some(standing) = files.look(path)? else { return Ok(None) };
+    if mark.is_some_and(|mark| mark.is_current(standing)) {
+        return Ok(None);
+    }
+    let is_document = path.extension().is_some_and(|extension| extension == "json");
+    let (gather, offset, is_from_start) = match (found.agent, line_reader(found.agent)) {
+        (_, Some(line)) => log(files, found, standing, mark, line)?,
+        (Agent::Gemini, None) if is_document => {
+            (document(files, found, gemini::document)?, standing.bytes, true)
+        }
+        (Agent::Gemini, None) => gemini_log(files, found, standing)?,
+        (_, None) if is_document => (document(files, found, vscode::state)?, standing.bytes, true),
+        (_, None) => editor_log(files, found, standing)?,
+    };
+    let mut gather = gather;
+    match found.agent {
+        Agent::Vscode => vscode::surroundings(files, path, &mut gather),
+        Agent::Copilot => copilot::surroundings(files, path, &mut gather),
+        Agent::Gemini => gemini::surroundings(files, path, &mut gather),
+        Agent::Claude | Agent::Codex | Agent::Qwen => {}
+    }
+    let mark = Mark::new(gather.session, standing, offset, files, path)?;
+    Ok(Some(Batch { mark, messages: gather.messages, is_from_start, tally: gather.tally }))
+}
+
+/// A session of which only the file is known.
+fn begin(found: &Found) -> Gather {
+    let stem = found.path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    let folder = || found.path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+    let id = if found.agent == Agent::Copilot { folder().unwrap_or_default() } else { stem };
+    let id = if is_id(id) { id } else { "unknown" };
+    Gather::new(Session::new(found.agent, id, found.path.clone()))
+}
+
+fn check_log(standing: Standing) -> io::Result<()> {
+    if standing.bytes <= LOG_BYTES_MAX {
+        return Ok(());
+    }
+    let problem = format!("it has {} bytes, at most {LOG_BYTES_MAX} are read", standing.bytes);
+    Err(io::Error::new(io::ErrorKind::FileTooLarge, problem))
+}
+
+/// Reads one message again, to show its words; `None` if it is not there any more.
+///
+/// # Errors
+///
+/// Fails with the error of the disk, or if the file is longer than a reader takes.
+pub fn read_again(files: &dyn Files, found: &Found, place: Place) -> io::Result<Option<Message>> {
+    let messages = match line_reader(found.agent) {
+        Some(line) => {
+            let Some(bytes) = read_line(files, &found.path, place.line, LINE_BYTES_MAX)? else {
+                return Ok(None);
+            };
+            let mut gather = begin(found);
+            gather.line(place.line);
+            if let Ok(value) = serde_json::from_slice::<Value>(&bytes) {
+                line(&value, &mut gather);
+            }
+            gather.messages
+        }
+        None => read(files, found, None)?.map(|batch| batch.messages).unwrap_or_default(),
+    };
+    Ok(messages.into_iter().find(|message| message.place == place))
+}
+
+/// What reads a line of an agent whose lines stay as they are.
+fn line_reader(agent: Agent) -> Option<fn(&Value, &mut Gather)> {
+    match agent {
+        Agent::Copilot => Some(copilot::line),
+        Agent::Claude => Some(claude::line),
+        Agent::Codex => Some(codex::line),
+        Agent::Qwen => Some(qwen::line),
+        Agent::Vscode | Agent::Gemini => None,
+    }
+}
+
+type Read = (Gather, u64, bool);
+
+/// A log whose lines stay as they are.
+fn log(
+    files: &dyn Files,
+    found: &Found,
+    standing: Standing,
+    mark: Option<&Mark>,
+    line: fn(&Value, &mut Gather),
+) -> io::Result<Read> {
+    check_log(standing)?;
+    let (mut gather, start) = match mark {
+        Some(mark) if mark.has_grown(standing, files, &found.path)? => {
+            (Gather::new(mark.session.clone()), mark.offset)
+        }
+        _ => (begin(found), 0),
+    };
+    let done = read_lines(files, &found.path, start, standing.bytes, LINE_BYTES_MAX, |at, bytes| {
+        gather.line(at);
+        match serde_json::from_slice::<Value>(bytes) {
+            Ok(value) if value.is_object() => line(&value, &mut gather),
+            _ => gather.tally.malformed += 1,
+        }
+    })?;
+    gather.tally.too_long += done.too_long;
+    Ok((gather, done.offset, start == 0))
+}
+
+/// A log whose lines change what earlier ones said, so it is replayed from its beginning.
+fn editor_log(files: &dyn Files, found: &Found, standing: Standing) -> io::Result<Read> {
+    let mut gather = begin(found);
+    let mut replay = replay::Replay::default();
+    let offset = replayed(files, found, standing, &mut gather, |value| replay.apply(value))?;
+    vscode::state(replay.state(), &mut gather);
+    Ok((gather, offset, true))
+}
+
+fn gemini_log(files: &dyn Files, found: &Found, standing: Standing) -> io::Result<Read> {
+    let mut gather = begin(found);
+    let mut log = gemini::Log::default();
+    let offset = replayed(files, found, standing, &mut gather, |value| log.apply(value))?;
+    log.finish(&mut gather);
+    Ok((gather, offset, true))
+}
+
+fn replayed(
+    files: &dyn Files,
+    found: &Found,
+    standing: Standing,
+    gather: &mut Gather,
+    mut apply: impl FnMut(Value) -> bool,
+) -> io::Result<u64> {
+    check_log(standing)?;
+    // The first line of the editor's log is the whole session.
+    let line_bytes_max = usize::try_from(DOCUMENT_BYTES_MAX).unwrap_or(usize::MAX);
+    let mut malformed = 0;
+    let done = read_lines(files, &found.path, 0, standing.bytes, line_bytes_max, |_, bytes| {
+        if !serde_json::from_slice::<Value>(bytes).is_ok_and(&mut apply) {
+            malformed += 1;
+        }
+    })?;
+    gather.tally.malformed += malformed;
+    gather.tally.too_long += done.too_long;
+    Ok(done.offset)
+}
+
+fn document(files: &dyn Files, found: &Found, state: fn(&Value, &mut Gather)) -> io::Result<Gather> {
+    let mut gather = begin(found);
+    let bytes = read_whole(files, &found.path, DOCUMENT_BYTES_MAX)?.map(|(bytes, _)| bytes);
+    match serde_json::from_slice(&bytes.unwrap_or_default()) {
+        Ok(value) => state(&value, &mut gather),
+        Err(_) => gather.tally.malformed += 1,
+    }
+    Ok(gather)
+}
