@@ -1,0 +1,53 @@
+//! What was said since the last commit of the index, so that a query finds it without one.
+//!
+//! It must never grow beyond what a scan of a few milliseconds reads.
+
+use std::collections::BTreeMap;
+
+use super::schema::words;
+use crate::stores::Message;
+
+/// Messages that are held; more are committed.
+pub(super) const MESSAGES_MAX: usize = 500;
+/// The usual parameters of BM25, as the index has them.
+const K1: f32 = 1.2;
+const B: f32 = 0.75;
+/// Words of an average message, where the index is empty.
+const AVERAGE_WORDS: f32 = 100.0;
+
+/// A message that is not committed yet.
+#[derive(Debug, Clone)]
+pub(super) struct Fresh {
+    pub(super) file: u64,
+    pub(super) message: Message,
+    counts: BTreeMap<String, u32>,
+    length: u32,
+}
+
+impl Fresh {
+    pub(super) fn new(file: u64, message: Message) -> Self {
+        let mut counts = BTreeMap::new();
+        let mut length = 0;
+        for word in words(&message.text) {
+            *counts.entry(word).or_default() += 1;
+            length += 1;
+        }
+        Self { file, message, counts, length }
+    }
+
+    /// How well it answers a query, by the weights of its words; `None` if a word is missing that must be there.
+    #[expect(clippy::cast_precision_loss, reason = "counts of words in a message")]
+    pub(super) fn score(&self, weights: &[(String, f32)], needs_all: bool) -> Option<f32> {
+        let mut score = 0.0;
+        let mut found = 0;
+        for (word, weight) in weights {
+            let count = self.counts.get(word).copied().unwrap_or(0) as f32;
+            if count > 0.0 {
+                found += 1;
+                let norm = K1 * (1.0 - B + B * self.length as f32 / AVERAGE_WORDS);
+                score += weight * count * (K1 + 1.0) / (count + norm);
+            }
+        }
+        (found > 0 && (!needs_all || found == weights.len())).then_some(score)
+    }
+}
