@@ -69,7 +69,7 @@ pub trait Finder: Send + Sync {
     fn find(&self, agent: &Agent) -> Result<Found, Missing>;
     /// What is at this path.
     fn place(&self, path: &Path) -> Place;
-    /// The folder in which the host works.
+    /// The folder in which the host started this server.
     fn folder(&self) -> PathBuf;
 }
 

@@ -2,10 +2,10 @@
 //!
 //! A call becomes one argument vector for the agent's program and one job of `entraclaw-work`, so an answer survives the
 //! host's limit, the host and this server. From the ground up: `permissions` orders what an agent may do, `agent` is the
-//! table of agents, `question` a checked call, `command_line` its arguments, `find` the programs of the machine, `models`
-//! what they list, `failure` the classes of errors, `report` reads what a program writes, `scribe` writes the answer,
-//! `kind` is the job's own process, `task` its document, `stored` what agents keep of their sessions, `warm` a program that
-//! stands by, `answered`, `wait`, `ticket` and `tasks` are the caller's side, `tools` and `provider` what the
+//! table of agents, `question` a checked call, `command_line` its arguments, `root` its folder, `find` the programs of the
+//! machine, `models` what they list, `failure` the classes of errors, `report` reads what a program writes, `scribe` writes
+//! the answer, `kind` is the job's own process, `task` its document, `stored` what agents keep of their sessions, `warm` a
+//! program that stands by, `answered`, `wait`, `ticket` and `tasks` are the caller's side, `tools` and `provider` what the
 //! host sees.
 //!
 //! It must never show a shell a string, nor widen what the operator permits.
@@ -21,6 +21,7 @@ mod permissions;
 mod provider;
 mod question;
 mod report;
+mod root;
 mod scribe;
 mod stored;
 mod task;

@@ -28,10 +28,10 @@ use crate::permissions::Permissions;
 use crate::question::{Asking, Bounds, Question, cannot_be_kept};
 use crate::task::{KIND, Task, Warm, WarmLine};
 use crate::tasks::Tasks;
-use crate::ticket;
 use crate::tools::{SET, tools};
 use crate::wait::{Waiting, wait};
 use crate::warm::Pool;
+use crate::{root, ticket};
 
 /// How long an agent may take to end whose time is over.
 const AFTER_TIME_LIMIT: Duration = Duration::from_secs(60);
@@ -156,6 +156,10 @@ impl Provider for AskProvider {
             && self.task_request(caller, method, params, connection)
     }
 
+    fn wants_roots(&self) -> bool {
+        true
+    }
+
     fn pump(&mut self, _connection: &mut Connection) {
         self.tasks.settle();
         self.pool.prepare_due();
@@ -196,17 +200,14 @@ impl AskProvider {
         let client = call.caller.client.as_deref();
         let consumer =
             reads_as(self.parts.consumer.as_ref(), HOSTS, client).map_err(|error| error.to_string())?;
-        let (ask, warm) = self.job(&question, &found, consumer.to_string(), client)?;
-        let standing = warm.as_ref().and_then(|line| self.pool.of(line));
-        let job = self.parts.works.begin_at(ask, standing.as_ref()).map_err(|error| error.to_string())?;
+        let (mut ask, mut task) = self.job(&question, &found, consumer.to_string(), client)?;
         let longest = match call.beyond {
             Beyond::GivenUp => None,
             Beyond::KeptOpen(every) => Some((every, self.parts.settings.wait)),
             // A ticket would wake the model for nothing, before the answer does.
             Beyond::InBackground(every) => Some((every, self.parts.settings.time_limit + AFTER_TIME_LIMIT)),
         };
-        Ok(Begun::work(wait(Waiting {
-            job,
+        let mut waiting = Waiting {
             works: self.parts.works.clone(),
             until: call.until,
             longest,
@@ -214,10 +215,27 @@ impl AskProvider {
             cancellation: call.cancellation,
             has_inbox: self.parts.has_inbox,
             answered: self.answered.clone(),
-            prepares: warm.map(|line| (self.pool.clone(), line)),
+            prepares: None,
             tasks: call.caller.declares_tasks.then(|| self.tasks.clone()),
             number: connection.next_number(),
-        })))
+        };
+        let (roots, finder, pool) = (connection.roots(), self.parts.finder.clone(), self.pool.clone());
+        Ok(Begun::work(async move {
+            if let Some(folder) = root::folder(roots, &*finder).await {
+                task.works_in(folder);
+            }
+            let line = task.warm.as_ref().map(|warm| warm.line.clone());
+            let standing = line.as_ref().and_then(|line| pool.of(line));
+            waiting.prepares = line.map(|line| (pool, line));
+            ask.what = match serde_json::to_value(task) {
+                Ok(what) => what,
+                Err(error) => return Answer::error(&error.to_string()),
+            };
+            match waiting.works.begin_at(ask, standing.as_ref()) {
+                Ok(job) => wait(job, waiting).await,
+                Err(error) => Answer::error(&error.to_string()),
+            }
+        }))
     }
 
     fn job(
@@ -226,7 +244,7 @@ impl AskProvider {
         found: &Found,
         consumer: String,
         client: Option<&str>,
-    ) -> Result<(Ask, Option<WarmLine>), Refusal> {
+    ) -> Result<(Ask, Task), Refusal> {
         let session = self.parts.random.uuid();
         let is_default = question.agent.name == AGENTS[0].name;
         let line = CommandLine::of(
@@ -244,27 +262,25 @@ impl AskProvider {
             at_once: self.parts.settings.at_once,
             ..Task::new(question.agent, found, line, self.parts.finder.folder())
         };
-        let warm = arguments.map(|arguments| WarmLine {
-            agent: task.agent.clone(),
-            argv: task.argv.first().cloned().into_iter().chain(arguments).collect(),
-            if_listed: task.if_listed.clone(),
-            folder: task.folder.clone(),
-        });
-        task.warm = warm.as_ref().map(|line| Warm {
-            line: line.clone(),
+        task.warm = arguments.map(|arguments| Warm {
+            line: WarmLine {
+                agent: task.agent.clone(),
+                argv: task.argv.first().cloned().into_iter().chain(arguments).collect(),
+                if_listed: task.if_listed.clone(),
+                folder: task.folder.clone(),
+            },
             prompt: question.prompt.clone(),
             resumes: question.session.clone(),
         });
-        let what = serde_json::to_value(task).map_err(|error| error.to_string())?;
         let ask = Ask {
             kind: KIND.to_owned(),
-            what,
+            what: json!({}),
             title: format!("{}: {}", question.agent.name, question.title),
             consumer,
             host: client.map(str::to_owned),
             limits: Limits { time_s: self.parts.settings.time_limit.as_secs(), ..Limits::default() },
         };
-        Ok((ask, warm))
+        Ok((ask, task))
     }
 
     fn check_folder(&self, folder: &Path) -> Result<(), Refusal> {

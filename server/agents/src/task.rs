@@ -107,6 +107,14 @@ impl Task {
         }
     }
 
+    /// Sets the folder in which the agent works.
+    pub(crate) fn works_in(&mut self, folder: PathBuf) {
+        if let Some(warm) = &mut self.warm {
+            warm.line.folder.clone_from(&folder);
+        }
+        self.folder = folder;
+    }
+
     /// The agent's row, or why there is none.
     pub(crate) fn row(&self) -> Result<&'static Agent, String> {
         by_name(&self.agent)

@@ -27,7 +27,6 @@ const PARTIAL_BYTES_MAX: usize = 4 * 1024;
 
 /// A question on its way.
 pub(crate) struct Waiting {
-    pub(crate) job: Job,
     pub(crate) works: Works,
     /// When the host gives the call up.
     pub(crate) until: Instant,
@@ -46,9 +45,19 @@ pub(crate) struct Waiting {
 }
 
 /// Waits, and answers the call.
-pub(crate) async fn wait(waiting: Waiting) -> Answer {
-    let Waiting { mut job, works, until, longest, progress, mut cancellation, has_inbox, .. } = waiting;
-    let (answered, tasks, number) = (waiting.answered, waiting.tasks, waiting.number);
+pub(crate) async fn wait(mut job: Job, waiting: Waiting) -> Answer {
+    let Waiting {
+        works,
+        until,
+        longest,
+        progress,
+        mut cancellation,
+        has_inbox,
+        answered,
+        tasks,
+        number,
+        prepares,
+    } = waiting;
     let began = Instant::now();
     let deadline = match longest {
         Some((_, longest)) => until.max(began + longest),
@@ -82,7 +91,7 @@ pub(crate) async fn wait(waiting: Waiting) -> Answer {
             }
         }
     };
-    if let Some((pool, line)) = waiting.prepares {
+    if let Some((pool, line)) = prepares {
         pool.prepare_soon(line);
     }
     if let Some(claimed) = claimed {

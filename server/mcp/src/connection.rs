@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::answer::{ANSWER_BYTES_MAX, Answer};
+use crate::asking::Asking;
 use crate::era::{Era, META_SERVER};
 use crate::framing::LINE_BYTES_MAX;
 use crate::hosts::{self, HOSTS, HostRow, why_missing};
@@ -168,6 +169,7 @@ pub struct Connection {
     pub(crate) open: BTreeMap<Id, Open>,
     pub(crate) works: FuturesUnordered<Work>,
     pub(crate) batches: BTreeMap<u64, Batch>,
+    pub(crate) asking: Asking,
     counter: u64,
 }
 
@@ -179,6 +181,7 @@ impl Connection {
             open: BTreeMap::new(),
             works: FuturesUnordered::new(),
             batches: BTreeMap::new(),
+            asking: Asking::default(),
             counter: 0,
             options,
         }

@@ -96,6 +96,7 @@ impl Session {
             other => {
                 match other {
                     Incoming::Notification { method, params } => self.on_notification(&method, &params),
+                    Incoming::Response { id, result } => self.on_answered(id.as_ref(), result.as_ref()),
                     Incoming::Unanswerable(reason) => tracing::warn!(reason, "ignored a message"),
                     _ => {}
                 }
@@ -109,6 +110,7 @@ impl Session {
         match method {
             "notifications/initialized" => self.on_initialized(),
             "notifications/cancelled" => self.on_cancelled(params),
+            "notifications/roots/list_changed" => self.ask_roots(),
             _ => {
                 for provider in &mut self.providers {
                     provider.notification(method, params, &mut self.connection);

@@ -2,11 +2,12 @@
 //! cancellation, over [providers](provider::Provider).
 //!
 //! One loop reads lines, keeps open requests as data, and writes answers in one order. It must never wait for one event
-//! while another could happen, write anything but JSON-RPC lines, ask the host anything, or know a provider; the crates
-//! above it explain their providers to the host.
+//! while another could happen, write anything but JSON-RPC lines, ask the host for what it did not declare, or know a
+//! provider; the crates above it explain their providers to the host.
 
 pub mod answer;
 pub mod arguments;
+mod asking;
 mod beyond;
 mod call;
 mod cancel;
@@ -31,6 +32,7 @@ pub mod tasks;
 
 pub use answer::{ANSWER_BYTES_MAX, Answer, FRAME_BYTES};
 pub use arguments::{Arguments, Refusal};
+pub use asking::Roots;
 pub use beyond::Beyond;
 pub use connection::{Caller, Connection, Limits, Opened, Options, Route};
 pub use era::{Era, LEGACY_NEWEST, LEGACY_VERSIONS, MODERN_VERSIONS};

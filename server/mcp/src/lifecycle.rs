@@ -62,6 +62,7 @@ impl Session {
         for provider in &mut self.providers {
             provider.opened(&self.connection);
         }
+        self.ask_roots();
     }
 
     pub(crate) fn discover(&self, caller: &Caller) -> Result<Value, RpcError> {

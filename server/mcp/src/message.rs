@@ -74,8 +74,8 @@ pub(crate) enum Incoming {
     Request { id: Id, method: String, params: Result<Object, RpcError> },
     /// A message that gets no answer.
     Notification { method: String, params: Object },
-    /// An answer, which is ignored, as this server asks nothing.
-    Response,
+    /// An answer to a request of this server, with its result if it is no error.
+    Response { id: Option<Id>, result: Option<Value> },
     /// A broken message with a known id, which gets the error as its answer.
     Refused { id: Id, error: RpcError },
     /// A broken message without a known id; the reason is for the log.
@@ -93,7 +93,7 @@ impl Incoming {
         let has_id = raw_id.is_some();
         let is_answer = object.contains_key("result") || object.contains_key("error");
         if is_answer && !object.contains_key("method") {
-            return Self::Response;
+            return Self::Response { id, result: object.remove("result") };
         }
         let refuse = |message: &str| match &id {
             Some(id) => Self::Refused { id: id.clone(), error: RpcError::invalid_request(message) },
@@ -227,6 +227,6 @@ mod tests {
             assert!(matches!(found, Incoming::Unanswerable(_)), "{line} is {found:?}");
         }
         let answer = Incoming::classify(json!({"jsonrpc": "2.0", "id": 1, "error": {}}));
-        assert_eq!(answer, Incoming::Response);
+        assert_eq!(answer, Incoming::Response { id: Some(Id::Number(1)), result: None });
     }
 }

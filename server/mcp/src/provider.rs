@@ -182,6 +182,11 @@ pub trait Provider: Send {
     /// Adds its capabilities, beside tools, resources and prompts, to those of the server.
     fn declare(&self, _era: Era, _capabilities: &mut Value) {}
 
+    /// Whether it wants to know the folders of the client, see [`Connection::roots`].
+    fn wants_roots(&self) -> bool {
+        false
+    }
+
     /// Its instructions for the model at the start, by the family of the host.
     fn instructions(&self, _family: Option<&'static str>) -> Option<String> {
         None

@@ -91,7 +91,8 @@ impl Session {
     }
 
     fn deadline(&self) -> Option<Instant> {
-        self.providers.iter().filter_map(|provider| provider.deadline(&self.connection)).min()
+        let due = self.providers.iter().filter_map(|provider| provider.deadline(&self.connection));
+        due.chain(self.connection.asking.deadline()).min()
     }
 }
 
@@ -127,6 +128,7 @@ pub async fn serve(
             session.on_frame(frame);
             lines += 1;
         }
+        session.give_up_asking();
         session.pump();
         for provider in &mut session.providers {
             provider.round(lines, &session.connection);

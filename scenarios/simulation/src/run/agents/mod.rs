@@ -21,8 +21,8 @@ use player::Player;
 
 /// Bytes that a pipe holds, as on Linux.
 const PIPE_BYTES: usize = 64 * 1024;
-/// The folder in which the host works.
-const FOLDER: &str = "/home/alice/project";
+/// The folder in which the host starts the server. It works in one below.
+const FOLDER: &str = "/home/alice";
 /// Below it every folder exists, and nothing else does.
 const USERS: &str = "/home/alice";
 /// Where Copilot keeps its sessions.

@@ -1,0 +1,5 @@
+//! The tools of this crate over the wire, with a scripted agent.
+
+mod roots;
+mod support;
+mod tasks;
