@@ -24,8 +24,8 @@ use tokio::time::Instant;
 
 use super::live::{NO_GRAPH, Session, initialize, request};
 use super::memory::peak_megabytes;
-use super::server_binary::server_binary;
-use super::{idle, notices, reach, select, takeover, taps};
+use super::server_binary::{agent_binary, server_binary};
+use super::{asking, idle, notices, reach, select, takeover, taps};
 use crate::plan::{self, Selection};
 use crate::run::{Repeats, Settings, run_cell};
 use crate::scenario::Mode;
@@ -43,6 +43,9 @@ pub(super) struct Args {
     /// Measure only what `hostcheck record` adds to a message.
     #[arg(long)]
     record_only: bool,
+    /// Measure only what asking another agent costs.
+    #[arg(long, conflicts_with = "record_only")]
+    ask_only: bool,
 }
 
 /// One figure and its target.
@@ -70,6 +73,9 @@ pub(super) fn main(args: &Args) -> Outcome {
     }
     let binary = server_binary(args.server_binary.as_deref())?.context("the server's binary is not built")?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    if args.ask_only {
+        return Ok(print(&asked(&runtime, &binary)?));
+    }
     let mut figures = runtime.block_on(processes(&binary))?;
     figures.extend(runtime.block_on(delivery())?);
     figures.extend(reach(&runtime, &binary)?);
@@ -77,6 +83,7 @@ pub(super) fn main(args: &Args) -> Outcome {
     figures.extend(takeovers(&runtime, &binary)?);
     figures.extend(idle(&runtime, &binary)?);
     figures.extend(idle_requests()?);
+    figures.extend(asked(&runtime, &binary)?);
     figures.extend(tap()?);
     Ok(print(&figures))
 }
@@ -264,6 +271,33 @@ fn notices(runtime: &tokio::runtime::Runtime, binary: &Path) -> anyhow::Result<V
         ("`entraclaw hook` with a message, whole process, p99", &mut times.telling_hooks, 20.0),
     ] {
         figures.push(Figure { what, value: p99(times), unit: "ms", target: Some(target) });
+    }
+    Ok(figures)
+}
+
+/// What asking another agent costs, with one in its place that answers at once.
+fn asked(runtime: &tokio::runtime::Runtime, binary: &Path) -> anyhow::Result<Vec<Figure>> {
+    if !cfg!(target_os = "linux") {
+        hostcheck::print::warn(
+            "asking another agent is not measured: its processes are counted on Linux alone",
+        );
+        return Ok(Vec::new());
+    }
+    let agent = agent_binary()?
+        .context("no `fake-agent` beside this program; `cargo build --release -p fake-agents`")?;
+    let costs = runtime.block_on(asking::measure(binary, &agent))?;
+    #[expect(clippy::cast_precision_loss, reason = "counts for people")]
+    let (agents, descriptors) = (costs.agents_at_once as f64, costs.descriptors_left as f64);
+    let mut figures = vec![
+        Figure::new("a question minus its agent's bare program, median", costs.added_ms, "ms", Some(15.0)),
+        Figure::new("cancel → no process of three left, slowest of 20", costs.cancel_ms, "ms", Some(300.0)),
+        Figure::new("the same, all three ignore SIGTERM", costs.deaf_cancel_ms, "ms", Some(300.0)),
+        Figure::new("100 questions of 20 sessions at once: most agents", agents, "", Some(4.0)),
+        Figure::new("100 questions of 20 sessions at once: descriptors left", descriptors, "", Some(0.0)),
+    ];
+    if let Some((server, job)) = costs.long {
+        figures.push(Figure::new("10 MB of output: peak memory of the server", server, "MB", Some(30.0)));
+        figures.push(Figure::new("10 MB of output: peak memory of the job", job, "MB", Some(30.0)));
     }
     Ok(figures)
 }

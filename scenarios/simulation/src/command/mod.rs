@@ -2,6 +2,7 @@
 //!
 //! The commands that need no server of our own are those of `hostcheck`, in one list with these.
 
+mod asking;
 mod bench;
 mod idle;
 mod keep;

@@ -45,5 +45,7 @@ mod world;
 
 pub(crate) use cell::NOT_REPEATABLE;
 pub use cell::{Keep, Repeats, Settings, run_cell};
+pub(crate) use installed::InstalledAgents;
+pub(crate) use jobs::Jobs;
 pub use pool::{News, run_all};
 pub(crate) use random::drawn;
