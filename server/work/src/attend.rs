@@ -107,10 +107,12 @@ async fn write(pipe: Option<Input>, input: Option<Vec<u8>>) {
 async fn end(child: &mut Child, running: &Running) {
     let is_asked = child.leader.as_ref().is_some_and(|leader| ask(leader, running));
     let has_ended = is_asked && timeout(ASK_GRACE, &mut child.ended).await.is_ok();
-    end_group(child.leader.as_ref(), running).await;
-    if is_asked && !has_ended {
-        let _ = timeout(ASK_GRACE, &mut child.ended).await;
+    if !is_asked || has_ended {
+        return end_group(child.leader.as_ref(), running).await;
     }
+    // Its group has had that time too.
+    kill(child.leader.as_ref(), running);
+    let _ = timeout(ASK_GRACE, &mut child.ended).await;
 }
 
 async fn end_group(leader: Option<&ProcessId>, running: &Running) {
@@ -121,7 +123,13 @@ async fn end_group(leader: Option<&ProcessId>, running: &Running) {
         }
     })
     .await;
-    let _ = running.processes.end_group(leader, Ending::Kill);
+    kill(Some(leader), running);
+}
+
+fn kill(leader: Option<&ProcessId>, running: &Running) {
+    if let Some(leader) = leader {
+        let _ = running.processes.end_group(leader, Ending::Kill);
+    }
 }
 
 fn ask(leader: &ProcessId, running: &Running) -> bool {
