@@ -300,7 +300,73 @@ def is_late(world):
     return f"ticket after {waited_s:.0f} s"
 
 
-CHECKS = [answers, reads_only, works_in_its_folder, has_no_quota, is_cancelled, is_late]
+def stands_by(world):
+    """Questions to a program that stands by: the answer, an error that comes as one, what a question leaves running, what it
+    may do, a cancel, and the end of the session."""
+    if world.agent != "copilot":
+        return "it has none"
+    world.environment["ENTRACLAW_ASK_WARM"] = "1"
+    server = world.server()
+
+    def ask(script, tool="ask", how="warm", **arguments):
+        world.model.script[:] = script
+        world.model.at = 0
+        began = time.monotonic()
+        fails, text = server.call(tool, {**(asked(world) if tool == "ask" else {}), **arguments})
+        took_ms = (time.monotonic() - began) * 1000
+        ensure(fails or f"process: {how}" in text, f"it was not asked {how}: {text}")
+        return fails, text, took_ms
+
+    def ready():
+        until = time.monotonic() + PATIENCE_S
+        while not list((world.folder / "entraclaw/standby").glob("*.idle")):
+            ensure(time.monotonic() < until, "no program stands by")
+            time.sleep(0.02)
+
+    answer = [{"text": "forty-two"}]
+    ask(answer, how="cold")
+    times = []
+    for _ in range(20):
+        ready()
+        times.append(ask(answer)[2])
+    ready()
+    fails, text, _ = ask([{"status": 402, "message": "You have no quota"}])
+    ensure(fails and "(quota:" in text, text)
+    ready()
+    session = ask(answer)[1].rsplit("session: ", 1)[-1].split(",")[0].strip(")")
+    ready()
+    fails, text, _ = ask(answer, sessionId=session)
+    ensure(not fails and session in text, text)
+    ready()
+    fails, text, _ = ask([{"shell": "sleep 4711 & echo started"}, {"text": "it runs"}])
+    ensure(not fails and text.startswith("it runs"), text)
+    ensure(not any("4711" in process for process in world.processes()), f"still there: {world.processes()}")
+    ready()
+    ask(answer, tool="explain", how="cold", command="ls")
+    # The other program gives its place up first.
+    time.sleep(1)
+    ready()
+    made = world.project / "made"
+    ask([{"write": str(made), "body": "x"}, {"shell": f"touch {made}"}, {"text": "done"}], tool="explain", command="ls")
+    ensure(not made.exists(), "a question that may only read made a file")
+    ready()
+    world.model.script[:] = [{"shell": "sleep 4712", "long": True}, {"text": "never"}]
+    world.model.at = 0
+    call = server.begin("tools/call", {"name": "explain", "arguments": {"command": "slow"}})
+    time.sleep(2)
+    server.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": call}})
+    ask(answer, how="cold")
+    ready()
+    server.close()
+    until = time.monotonic() + 15
+    while world.processes():
+        ensure(time.monotonic() < until, f"still there: {world.processes()}")
+        time.sleep(0.1)
+    times.sort()
+    return f"median of 20 questions {times[10]:.1f} ms, quickest {times[0]:.1f} ms"
+
+
+CHECKS = [answers, reads_only, works_in_its_folder, has_no_quota, is_cancelled, is_late, stands_by]
 
 
 def main():

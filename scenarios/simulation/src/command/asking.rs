@@ -20,6 +20,8 @@ use crate::run::{InstalledAgents, Jobs as _};
 
 /// Questions of which the median is taken.
 const QUESTIONS: usize = 101;
+/// Questions to one program that stands by, of which the median is taken; it takes fifty.
+const WARM_QUESTIONS: usize = 41;
 /// Questions that are cancelled.
 const CANCELS: u64 = 20;
 /// Bytes of a long answer.
@@ -43,6 +45,8 @@ const PROMPT: &str = "p";
 pub(super) struct Costs {
     /// The median of a question, minus that of the bare program, in milliseconds.
     pub(super) added_ms: f64,
+    /// The median of a whole question to a program that stands by, in milliseconds.
+    pub(super) warm_ms: f64,
     /// From a cancel until no process of the agent is left, the slowest, in milliseconds.
     pub(super) cancel_ms: f64,
     /// The same where the agent and its children ignore SIGTERM.
@@ -60,6 +64,7 @@ pub(super) async fn measure(binary: &Path, agent: &Path) -> anyhow::Result<Costs
     let (agents_at_once, descriptors_left) = many(binary, agent).await?;
     Ok(Costs {
         added_ms: added_ms(binary, agent).await?,
+        warm_ms: warm_ms(binary, agent).await?,
         cancel_ms: cancel_ms(binary, agent, false).await?,
         deaf_cancel_ms: cancel_ms(binary, agent, true).await?,
         long: long(binary, agent).await?,
@@ -88,12 +93,18 @@ impl Machine {
 
     /// A server that offers nothing but to ask agents.
     async fn session(&self) -> anyhow::Result<Session> {
+        self.session_with(&[]).await
+    }
+
+    /// The same with more variables.
+    async fn session_with(&self, variables: &[(&str, &str)]) -> anyhow::Result<Session> {
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
         let arguments = ["serve", "--only", "ask", "--home"].map(str::to_owned).into_iter();
         let mut server = ProcessServer::new(ServerCommand {
             program: self.binary.display().to_string(),
             arguments: arguments.chain([self.home.display().to_string()]).collect(),
             working_directory: Some(self.agents.project().to_owned()),
-            environment: self.agents.environment(),
+            environment: self.agents.environment().into_iter().chain(variables).collect(),
             bare_environment: true,
         });
         let ends = server.spawn().with_context(|| format!("cannot start {}", self.binary.display()))?;
@@ -111,6 +122,21 @@ impl Machine {
             sleep(LOOK).await;
         }
         Ok(began.elapsed())
+    }
+}
+
+impl Machine {
+    /// Waits until a program stands by.
+    async fn until_ready(&self) -> anyhow::Result<()> {
+        let began = Instant::now();
+        loop {
+            let names = std::fs::read_dir(self.home.join("standby")).into_iter().flatten().flatten();
+            if names.map(|entry| entry.file_name()).any(|name| name.to_string_lossy().ends_with(".idle")) {
+                return Ok(());
+            }
+            anyhow::ensure!(began.elapsed() < PATIENCE, "no program stands by");
+            sleep(LOOK).await;
+        }
     }
 }
 
@@ -188,6 +214,25 @@ async fn added_ms(binary: &Path, agent: &Path) -> anyhow::Result<f64> {
         anyhow::ensure!(output.status.success(), "the bare program failed: {output:?}");
     }
     Ok(median(ours) - median(bare))
+}
+
+/// Questions one after another, each when a program stands by for it.
+async fn warm_ms(binary: &Path, agent: &Path) -> anyhow::Result<f64> {
+    let answer = Answer { says: Says::Text("forty-two".to_owned()), ..Answer::default() };
+    let machine = Machine::with(answer, binary, agent)?;
+    let mut session = machine.session_with(&[("ENTRACLAW_ASK_WARM", "1")]).await?;
+    let first = session.ask().await?;
+    session.answer(first).await?;
+    let mut times = Vec::new();
+    while times.len() < WARM_QUESTIONS {
+        machine.until_ready().await?;
+        let began = Instant::now();
+        let id = session.ask().await?;
+        let text = session.answer(id).await?;
+        times.push(began.elapsed());
+        anyhow::ensure!(text.contains("process: warm"), "it was not asked where it stands by: {text}");
+    }
+    Ok(median(times))
 }
 
 async fn cancel_ms(binary: &Path, agent: &Path, is_deaf: bool) -> anyhow::Result<f64> {

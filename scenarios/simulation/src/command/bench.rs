@@ -290,6 +290,7 @@ fn asked(runtime: &tokio::runtime::Runtime, binary: &Path) -> anyhow::Result<Vec
     let (agents, descriptors) = (costs.agents_at_once as f64, costs.descriptors_left as f64);
     let mut figures = vec![
         Figure::new("a question minus its agent's bare program, median", costs.added_ms, "ms", Some(15.0)),
+        Figure::new("a question to a program that stands by, whole, median", costs.warm_ms, "ms", Some(30.0)),
         Figure::new("cancel → no process of three left, slowest of 20", costs.cancel_ms, "ms", Some(300.0)),
         Figure::new("the same, all three ignore SIGTERM", costs.deaf_cancel_ms, "ms", Some(300.0)),
         Figure::new("100 questions of 20 sessions at once: most agents", agents, "", Some(4.0)),

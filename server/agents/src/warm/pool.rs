@@ -13,6 +13,9 @@ use crate::task::{KIND, WarmLine};
 /// each other's way.
 const PREPARE_AFTER: Duration = Duration::from_millis(200);
 
+/// How long a process takes to end that is dismissed.
+const ENDS_WITHIN: Duration = Duration::from_secs(1);
+
 /// The processes that stand by for this session. Clones are cheap and share them.
 #[derive(Clone)]
 pub(crate) struct Pool {
@@ -74,10 +77,11 @@ impl Pool {
             return;
         }
         if standing.len() >= self.size as usize {
-            // The place is free when it has ended; the question after the next one finds the new process.
             let oldest = standing.iter().position(|(_, process)| process.dismiss().unwrap_or(false));
             if let Some(oldest) = oldest {
                 standing.remove(oldest);
+                // Its place is free when it has ended.
+                *self.due() = Some((Instant::now() + ENDS_WITHIN, line));
             }
             return;
         }
