@@ -25,8 +25,10 @@ const LOCK: &str = "agents/models.lock";
 const FILE_BYTES_MAX: u64 = 256 * 1024;
 /// Most programs that are remembered; the oldest are forgotten.
 const PROGRAMS_MAX: usize = 32;
-/// How long a program may take for its list. A new one on a busy machine takes up to 8 s.
-const LIST_TIME: Duration = Duration::from_secs(10);
+/// How long a program may take for its list. On a busy machine more than 10 s were seen, of usually 1 to 3 s.
+const LIST_TIME: Duration = Duration::from_secs(20);
+/// How long a question may wait for the list in all.
+const WAIT: Duration = Duration::from_secs(25);
 /// Most bytes of a list that are read. The longest that was seen has 17 kB.
 const LIST_BYTES_MAX: usize = 256 * 1024;
 /// The pause between two looks at what another question asks.
@@ -102,7 +104,7 @@ impl Models<'_> {
                 sleep(LOOK_EVERY).await;
             }
         };
-        let outcome: Result<io::Result<bool>, _> = timeout(2 * LIST_TIME, asking).await;
+        let outcome: Result<io::Result<bool>, _> = timeout(WAIT, asking).await;
         outcome.unwrap_or(Ok(false)).unwrap_or_else(|error| {
             self.running.event("models unknown", json!({"error": error.to_string()}));
             false
