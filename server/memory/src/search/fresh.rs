@@ -3,6 +3,7 @@
 //! It must never grow beyond what a scan of a few milliseconds reads.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
 use super::schema::words;
 use crate::stores::Message;
@@ -20,34 +21,44 @@ const AVERAGE_WORDS: f32 = 100.0;
 pub(super) struct Fresh {
     pub(super) file: u64,
     pub(super) message: Message,
-    counts: BTreeMap<String, u32>,
+    /// Counted when the first query looks at it: most messages are committed before.
+    counts: OnceLock<Counts>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Counts {
+    words: BTreeMap<String, u32>,
     length: u32,
 }
 
 impl Fresh {
     pub(super) fn new(file: u64, message: Message) -> Self {
-        let mut counts = BTreeMap::new();
-        let mut length = 0;
-        for word in words(&message.text) {
-            *counts.entry(word).or_default() += 1;
-            length += 1;
-        }
-        Self { file, message, counts, length }
+        Self { file, message, counts: OnceLock::new() }
     }
 
-    /// How well it answers a query, by the weights of its words; `None` if a word is missing that must be there.
+    fn counts(&self) -> &Counts {
+        self.counts.get_or_init(|| {
+            let mut counts = Counts::default();
+            for word in words(&self.message.text) {
+                *counts.words.entry(word).or_default() += 1;
+                counts.length += 1;
+            }
+            counts
+        })
+    }
+
+    /// How well it answers a query, by the weights of its words; `None` if it has none of them.
     #[expect(clippy::cast_precision_loss, reason = "counts of words in a message")]
-    pub(super) fn score(&self, weights: &[(String, f32)], needs_all: bool) -> Option<f32> {
+    pub(super) fn score(&self, weights: &[(String, f32)]) -> Option<f32> {
+        let counts = self.counts();
         let mut score = 0.0;
-        let mut found = 0;
         for (word, weight) in weights {
-            let count = self.counts.get(word).copied().unwrap_or(0) as f32;
+            let count = counts.words.get(word).copied().unwrap_or(0) as f32;
             if count > 0.0 {
-                found += 1;
-                let norm = K1 * (1.0 - B + B * self.length as f32 / AVERAGE_WORDS);
+                let norm = K1 * (1.0 - B + B * counts.length as f32 / AVERAGE_WORDS);
                 score += weight * count * (K1 + 1.0) / (count + norm);
             }
         }
-        (found > 0 && (!needs_all || found == weights.len())).then_some(score)
+        (score > 0.0).then_some(score)
     }
 }

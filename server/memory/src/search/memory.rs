@@ -410,7 +410,7 @@ impl Memory {
             let Some(entry) = self.catalog.files.get(&fresh.file) else { continue };
             let message = &fresh.message;
             if filter.takes(&entry.mark.session, message.role, message.at)
-                && let Some(score) = fresh.score(&weights, false)
+                && let Some(score) = fresh.score(&weights)
             {
                 let (place, at) = (message.place, message.at);
                 hits.push(Hit { file: fresh.file, place, at, score });

@@ -3,7 +3,7 @@
 //! It must never read the environment: the caller hands it down.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::session::Agent;
 
@@ -99,15 +99,12 @@ impl Homes {
         let servers = SERVERS.iter().map(|server| user(self.home.join(server).join("data")));
         editions.chain(servers).collect()
     }
-
-    /// The home folder.
-    pub fn home(&self) -> &Path {
-        &self.home
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn homes(system: System, variables: &[(&str, &str)]) -> Homes {
