@@ -47,6 +47,11 @@ pub(super) struct AcpTurn {
     folder: String,
 }
 
+/// The event that ends a turn.
+fn turn_ends() -> Step {
+    Step::Store("assistant.turn_end", json!({"turnId": "0"}))
+}
+
 impl AcpTurn {
     /// A turn that has not begun.
     pub(super) fn new(
@@ -93,7 +98,9 @@ impl AcpTurn {
             }));
         }
         steps.push(Step::Wait(answer.after_ms));
-        if !answer.silent {
+        if answer.silent {
+            steps.push(turn_ends());
+        } else {
             steps.push(Step::Update(usage.clone()));
             for (number, tool) in answer.tools.iter().enumerate() {
                 steps.push(Step::Update(begins(number, tool)));
@@ -157,6 +164,8 @@ impl AcpTurn {
             if let Some(status) = shown.status {
                 data["statusCode"] = status.into();
             }
+            // So recorded in acp-standing-by.jsonl: the error is the last event.
+            steps.push(turn_ends());
             steps.push(Step::Store("session.error", data));
             // The trap: it looks like any other answer.
             let text = format!("Error: {}", shown.text);
@@ -182,6 +191,7 @@ impl AcpTurn {
             steps.push(Step::Do(Act::Out(b"{\"jsonrpc\":\"2.0\",\"meth\n".to_vec())));
         }
         steps.push(Step::Store("assistant.message", json!({"content": text, "toolRequests": []})));
+        steps.push(turn_ends());
     }
 
     /// Does what is due. Whether the turn is over.

@@ -199,14 +199,16 @@ async fn added_ms(binary: &Path, agent: &Path) -> anyhow::Result<f64> {
     let machine = Machine::with(answer, binary, agent)?;
     let mut session = machine.session().await?;
     let (mut ours, mut bare) = (Vec::new(), Vec::new());
-    for _ in 0..QUESTIONS {
+    for number in 0..QUESTIONS {
         let began = Instant::now();
         let id = session.ask().await?;
         let text = session.answer(id).await?;
         ours.push(began.elapsed());
         anyhow::ensure!(text.contains("forty-two"), "another answer came: {text}");
         let mut command = Command::new(machine.agents.program(Agent::Copilot));
-        command.arg(format!("--prompt={PROMPT}")).args(["--output-format=json", "--allow-all-tools"]);
+        // What the program does with a session is its own cost.
+        let session = format!("--session-id=00000000-0000-4000-8000-{number:012}");
+        command.args([&format!("--prompt={PROMPT}"), "--output-format=json", "--allow-all-tools", &session]);
         command.env_clear().envs(machine.agents.environment()).current_dir(machine.agents.project());
         let began = Instant::now();
         let output = command.output().await?;

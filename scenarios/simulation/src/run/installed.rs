@@ -70,6 +70,7 @@ impl InstalledAgents {
             ("PATH", search.join(":")),
             ("HOME", self.project.display().to_string()),
             ("COPILOT_GITHUB_TOKEN", AGENT_TOKEN.to_owned()),
+            ("COPILOT_HOME", self.folder.join("copilot/sessions").display().to_string()),
         ];
         others.map(|(name, value)| (name.to_owned(), value)).into_iter().chain(copilot).collect()
     }
