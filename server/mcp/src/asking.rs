@@ -1,7 +1,7 @@
 //! Requests of this server to the client of a session that `initialize` opened, and the folders that it tells.
 //!
 //! It must never ask for what the client did not declare, ask before the client is ready, nor wait: an answer that does
-//! not come is given up, and one that nobody waits for is ignored.
+//! not come is given up, and one that is not waited for is ignored.
 
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -5,7 +5,7 @@
 //! programs, `search` finds what was said in them.
 //!
 //! It must never write into another program's store, nor create any file but the context file in a workspace. What it
-//! hands out is data that somebody wrote. It must never hand out a secret that it can recognise.
+//! hands out is data that a person or an agent wrote. It must never hand out a secret that it can recognise.
 
 pub mod context;
 pub mod files;

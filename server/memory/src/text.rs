@@ -1,6 +1,6 @@
 //! Makes text that leaves this crate safe to show: without secrets, terminal controls and invisible characters.
 //!
-//! It must never judge what a text says: what is data stays data, whoever wrote it.
+//! It must never judge what a text says: what is data stays data, with any author.
 
 use entraclaw_sanitize::secrets::HIDDEN;
 use entraclaw_sanitize::{clean_line, clean_text};

@@ -54,7 +54,7 @@ pub(super) enum Progress {
     NotBegun,
     Begun,
     Done,
-    /// Somebody else has written the file since.
+    /// A person or another program has written the file since.
     Overtaken,
 }
 

@@ -125,7 +125,7 @@ fn check(found: &Metadata) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, problem))
 }
 
-/// The name may have changed since somebody looked, so the opened file is checked too.
+/// The name may have changed since the last look, so the opened file is checked too.
 fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     let file = plainly(options).open(path)?;
     check(&file.metadata()?)?;

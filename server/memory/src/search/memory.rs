@@ -1,4 +1,4 @@
-//! The index of all sessions, kept up to date by whoever asks.
+//! The index of all sessions, kept up to date by each process that asks.
 //!
 //! A query first reads what the files have gained. A little is held beside the index and found there; much is committed.
 //! It must never hold two processes' commits at once: a lock in the home folder decides whose turn it is.
