@@ -1,4 +1,4 @@
-//! The kind of work `agent`: asks one agent one question, in the job's own process.
+//! Asks one agent one question, in the job's own process.
 //!
 //! It must never give the program a variable that its row does not name, nor call output an answer if the program failed.
 
@@ -11,10 +11,9 @@ use entraclaw_sanitize::secrets::Secrets;
 use entraclaw_seams::processes::Processes;
 use entraclaw_seams::programs::{Exit, Programs, Start};
 use entraclaw_seams::storage::{Lock, Storage};
-use entraclaw_work::{Kind, Outcome, Prepared, Running, attend};
+use entraclaw_work::{Outcome, Running, attend};
 use futures_util::FutureExt as _;
-use futures_util::future::BoxFuture;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::time::sleep;
 
 use crate::agent::{Agent, Dialect};
@@ -23,9 +22,8 @@ use crate::models::Models;
 use crate::report::{Reader, Said, Usage};
 use crate::scribe::Scribe;
 use crate::stored::Stored;
-use crate::task::{KIND, Task, WarmLine};
+use crate::task::Task;
 use crate::ticket::whole;
-use crate::warm::WarmAgent;
 
 /// The folder of the places: an agent runs only while its job holds the lock of one.
 const PLACES: &str = "agents";
@@ -167,26 +165,6 @@ impl AgentKind {
                 () = sleep(PLACE_EVERY) => {}
             }
         }
-    }
-}
-
-impl Kind for AgentKind {
-    fn name(&self) -> &'static str {
-        KIND
-    }
-
-    fn run(&self, running: Running) -> BoxFuture<'static, Outcome> {
-        self.clone().ask(running).boxed()
-    }
-
-    fn prepare(&self, what: Value) -> BoxFuture<'static, Result<Box<dyn Prepared>, String>> {
-        let kind = self.clone();
-        async move {
-            let line = serde_json::from_value::<WarmLine>(what).map_err(|error| error.to_string())?;
-            let agent = WarmAgent::start(kind, line).await?;
-            Ok(Box::new(agent) as Box<dyn Prepared>)
-        }
-        .boxed()
     }
 }
 

@@ -4,9 +4,9 @@
 //! host's limit, the host and this server. From the ground up: `permissions` orders what an agent may do, `agent` is the
 //! table of agents, `question` a checked call, `command_line` its arguments, `root` its folder, `find` the programs of the
 //! machine, `models` what they list, `failure` the classes of errors, `report` reads what a program writes, `scribe` writes
-//! the answer, `kind` is the job's own process, `task` its document, `stored` what agents keep of their sessions, `warm` a
-//! program that stands by, `answered`, `wait`, `ticket` and `tasks` are the caller's side, `tools` and `provider` what the
-//! host sees.
+//! the answer, `kind` asks in the job's own process, `task` is its document, `stored` what agents keep of their sessions,
+//! `warm` a program that stands by, `job` the kind of work, `answered`, `wait`, `ticket` and `tasks` are the caller's side,
+//! `tools` and `provider` what the host sees.
 //!
 //! It must never show a shell a string, nor widen what the operator permits.
 
@@ -15,6 +15,7 @@ mod answered;
 mod command_line;
 mod failure;
 mod find;
+mod job;
 mod kind;
 mod models;
 mod permissions;

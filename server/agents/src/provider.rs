@@ -27,7 +27,7 @@ use crate::find::{Finder, Found, Missing, Place};
 use crate::permissions::Permissions;
 use crate::question::{Asking, Bounds, Question, cannot_be_kept};
 use crate::task::{KIND, Task, Warm, WarmLine};
-use crate::tasks::Tasks;
+use crate::tasks::{TaskCalls, Tasks};
 use crate::tools::{SET, tools};
 use crate::wait::{Waiting, wait};
 use crate::warm::Pool;
@@ -86,11 +86,11 @@ pub struct AskParts {
 
 /// The provider `ask`.
 pub struct AskProvider {
-    pub(crate) parts: AskParts,
+    parts: AskParts,
     /// Answers that have not left yet.
-    pub(crate) answered: Answered,
+    answered: Answered,
     /// Questions that go on as tasks.
-    pub(crate) tasks: Tasks,
+    tasks: Tasks,
     pool: Pool,
 }
 
@@ -153,7 +153,7 @@ impl Provider for AskProvider {
     ) -> bool {
         caller.route.era == Era::Modern
             && method.starts_with("tasks/")
-            && self.task_request(caller, method, params, connection)
+            && self.task_calls().request(caller, method, params, connection)
     }
 
     fn wants_roots(&self) -> bool {
@@ -281,6 +281,15 @@ impl AskProvider {
             limits: Limits { time_s: self.parts.settings.time_limit.as_secs(), ..Limits::default() },
         };
         Ok((ask, task))
+    }
+
+    fn task_calls(&self) -> TaskCalls<'_> {
+        TaskCalls {
+            tasks: &self.tasks,
+            works: &self.parts.works,
+            answered: &self.answered,
+            has_inbox: self.parts.has_inbox,
+        }
     }
 
     fn check_folder(&self, folder: &Path) -> Result<(), Refusal> {

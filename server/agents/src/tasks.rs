@@ -10,14 +10,14 @@ use std::time::Duration;
 use entraclaw_inbox::record::WORK_ID;
 use entraclaw_mcp::message::{Object, RpcError};
 use entraclaw_mcp::{Answer, Caller, Connection, Era, Receipt, tasks::named};
-use entraclaw_work::{Claimed, Ended, Events, Job, Look, look};
+use entraclaw_work::{Claimed, Ended, Events, Job, Look, Works, look};
 use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::provider::AskProvider;
+use crate::answered::Answered;
 use crate::task::KIND;
-use crate::{ticket, wait};
+use crate::ticket;
 
 /// Most tasks of one connection whose result was not fetched; beyond it a call gets a ticket.
 const TASKS_MAX: usize = 64;
@@ -142,10 +142,18 @@ impl Tasks {
     }
 }
 
-impl AskProvider {
-    /// Answers a method of the tasks extension; returns `false` if the task is no question.
-    pub(crate) fn task_request(
-        &mut self,
+/// What answers the methods of the tasks extension.
+pub(crate) struct TaskCalls<'a> {
+    pub(crate) tasks: &'a Tasks,
+    pub(crate) works: &'a Works,
+    pub(crate) answered: &'a Answered,
+    pub(crate) has_inbox: bool,
+}
+
+impl TaskCalls<'_> {
+    /// Answers a method; returns `false` if the task is no question.
+    pub(crate) fn request(
+        &self,
         caller: &Caller,
         method: &str,
         params: &Object,
@@ -155,7 +163,7 @@ impl AskProvider {
         if !id.starts_with(WORK_ID) {
             return false;
         }
-        let looked = match look(self.parts.works.storage(), id) {
+        let looked = match look(self.works.storage(), id) {
             Ok(Some(looked)) if looked.request.ask.kind == KIND => looked,
             Ok(_) => return false,
             Err(error) => {
@@ -167,7 +175,7 @@ impl AskProvider {
         let mut receipts = Vec::new();
         let outcome = match method {
             "tasks/get" => Ok(self.task_now(&looked, connection, &mut receipts)),
-            "tasks/cancel" => match self.parts.works.cancel(id) {
+            "tasks/cancel" => match self.works.cancel(id) {
                 Ok(was_open) => {
                     if was_open {
                         self.tasks.cancel(id);
@@ -184,14 +192,14 @@ impl AskProvider {
     }
 
     /// The task as it is now, with its result if it has one.
-    fn task_now(&mut self, looked: &Look, connection: &mut Connection, receipts: &mut Vec<Receipt>) -> Value {
-        let storage = self.parts.works.storage();
+    fn task_now(&self, looked: &Look, connection: &mut Connection, receipts: &mut Vec<Receipt>) -> Value {
+        let storage = self.works.storage();
         let id = &looked.request.id;
         match self.tasks.fetch(id) {
             Fetched::Working => working(looked, &Events::of(storage, id).news()),
             Fetched::Cancelled => view(looked, "cancelled", None),
             Fetched::Result(claimed) => {
-                let answer = wait::answer(&claimed, &self.parts.works);
+                let answer = ticket::answer_of(&claimed, self.works);
                 let ended = Look { result: Some(claimed.result().clone()), ..looked.clone() };
                 receipts.push(self.answered.keep_task(connection.next_number(), *claimed));
                 ended_view(&ended, answer, connection)
@@ -200,7 +208,7 @@ impl AskProvider {
                 working(looked, &Events::of(storage, id).news())
             }
             Fetched::NotHeld => {
-                let answer = ticket::status(storage, id, 0, self.parts.has_inbox);
+                let answer = ticket::status(storage, id, 0, self.has_inbox);
                 ended_view(looked, answer.unwrap_or_else(|refusal| Answer::error(&refusal)), connection)
             }
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use entraclaw_mcp::{ANSWER_BYTES_MAX, Answer, FRAME_BYTES, Refusal};
 use entraclaw_seams::storage::Storage;
-use entraclaw_work::{Claim, Ended, Events, Look, WorkResult, Works, kept_output, look, looks};
+use entraclaw_work::{Claim, Claimed, Ended, Events, Look, WorkResult, Works, kept_output, look, looks};
 use serde_json::{Value, json};
 
 use crate::task::{KIND, Task};
@@ -50,6 +50,16 @@ pub(crate) fn answer(result: &WorkResult, storage: &Arc<dyn Storage>) -> String 
         text.push_str(&facts);
     }
     text
+}
+
+/// The answer with a result that was taken.
+pub(crate) fn answer_of(claimed: &Claimed, works: &Works) -> Answer {
+    let result = claimed.result();
+    if claimed.is_done() {
+        Answer::text(&answer(result, works.storage()))
+    } else {
+        Answer::error(&failure(result))
+    }
 }
 
 /// The sentence of a result that is not done.

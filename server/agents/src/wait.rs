@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use entraclaw_mcp::{Answer, Cancellation, Progress};
-use entraclaw_work::{Claimed, Job, Ticket, Works, kept_output, look};
+use entraclaw_work::{Job, Ticket, Works, kept_output, look};
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::answered::Answered;
@@ -95,7 +95,7 @@ pub(crate) async fn wait(mut job: Job, waiting: Waiting) -> Answer {
         pool.prepare_soon(line);
     }
     if let Some(claimed) = claimed {
-        let answer = answer(&claimed, &works);
+        let answer = ticket::answer_of(&claimed, &works);
         return answered.keep(number, claimed, answer);
     }
     let job = match go_on(Box::new(job), &works, tasks) {
@@ -112,16 +112,6 @@ fn go_on(job: Box<Job>, works: &Works, tasks: Option<Tasks>) -> Result<Answer, B
     let task = working(&looked, &job.events().news());
     tasks.hold(job)?;
     Ok(Answer::task(task))
-}
-
-/// The answer with a result that was taken.
-pub(crate) fn answer(claimed: &Claimed, works: &Works) -> Answer {
-    let result = claimed.result();
-    if claimed.is_done() {
-        Answer::text(&ticket::answer(result, works.storage()))
-    } else {
-        Answer::error(&ticket::failure(result))
-    }
 }
 
 /// What there is so far, and the promise of the rest.

@@ -10,9 +10,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use crate::connection::Connection;
 use crate::message::Id;
-use crate::session::Session;
 
 /// The beginning of the ids of these requests. They are a space of their own: the client's ids are for its requests.
 const ID: &str = "server-";
@@ -59,13 +57,54 @@ impl Default for Asking {
 }
 
 impl Asking {
+    /// The folders, as they become known.
+    pub(crate) fn roots(&self) -> Roots {
+        Roots(self.roots.subscribe())
+    }
+
+    /// The request for the client's folders; `None` if too many requests are open.
+    pub(crate) fn ask_roots(&mut self) -> Option<Value> {
+        // An answer that is on its way may be older than a change.
+        self.open.retain(|_, open| open.what != What::Roots);
+        let request = self.ask(What::Roots, ROOTS_PATIENCE)?;
+        self.roots.send_replace(None);
+        Some(request)
+    }
+
+    fn ask(&mut self, what: What, patience: Duration) -> Option<Value> {
+        if self.open.len() >= OPEN_MAX {
+            return None;
+        }
+        self.count += 1;
+        let id = format!("{ID}{}", self.count);
+        let request = json!({"jsonrpc": "2.0", "id": id, "method": what.method()});
+        self.open.insert(id, Open { what, until: Instant::now() + patience });
+        Some(request)
+    }
+
+    /// Takes the client's answer to a request of this server.
+    pub(crate) fn answered(&mut self, id: Option<&Id>, result: Option<&Value>) {
+        let Some(Id::Text(id)) = id else { return };
+        if let Some(open) = self.open.remove(id) {
+            self.end(open.what, result);
+        }
+    }
+
     /// When the next request is given up.
     pub(crate) fn deadline(&self) -> Option<Instant> {
         self.open.values().map(|open| open.until).min()
     }
 
-    fn overdue(&self, now: Instant) -> Option<String> {
-        self.open.iter().find(|(_, open)| open.until <= now).map(|(id, _)| id.clone())
+    /// Gives up the requests whose time is over.
+    pub(crate) fn give_up(&mut self) {
+        let now = Instant::now();
+        let overdue = |open: &Open| open.until <= now;
+        while let Some(id) = self.open.iter().find(|(_, open)| overdue(open)).map(|(id, _)| id.clone()) {
+            if let Some(open) = self.open.remove(&id) {
+                tracing::info!(method = open.what.method(), "the client did not answer");
+                self.end(open.what, None);
+            }
+        }
     }
 
     fn end(&mut self, what: What, result: Option<&Value>) {
@@ -90,59 +129,5 @@ impl Roots {
     pub async fn within(mut self, patience: Duration) -> Vec<String> {
         let known = tokio::time::timeout(patience, self.0.wait_for(Option::is_some)).await;
         known.ok().and_then(Result::ok).and_then(|known| known.clone()).unwrap_or_default()
-    }
-}
-
-impl Connection {
-    /// The folders of the client. There are none where it did not declare them or no provider wants them.
-    pub fn roots(&self) -> Roots {
-        Roots(self.asking.roots.subscribe())
-    }
-
-    fn ask(&mut self, what: What, patience: Duration) -> bool {
-        if self.ready().is_none() || self.asking.open.len() >= OPEN_MAX {
-            return false;
-        }
-        self.asking.count += 1;
-        let id = format!("{ID}{}", self.asking.count);
-        let message = json!({"jsonrpc": "2.0", "id": id, "method": what.method()});
-        self.asking.open.insert(id, Open { what, until: Instant::now() + patience });
-        self.out.push(&message, None, Vec::new());
-        true
-    }
-}
-
-impl Session {
-    /// Asks the client for its folders, if it declared that and a provider wants them.
-    pub(crate) fn ask_roots(&mut self) {
-        let Some(opened) = self.connection.ready() else { return };
-        let declares = opened.capabilities.get("roots").is_some_and(Value::is_object);
-        if !declares || !self.providers.iter().any(|provider| provider.wants_roots()) {
-            return;
-        }
-        // An answer that is on its way may be older than the change.
-        self.connection.asking.open.retain(|_, open| open.what != What::Roots);
-        if self.connection.ask(What::Roots, ROOTS_PATIENCE) {
-            self.connection.asking.roots.send_replace(None);
-        }
-    }
-
-    /// Takes the client's answer to a request of this server.
-    pub(crate) fn on_answered(&mut self, id: Option<&Id>, result: Option<&Value>) {
-        let Some(Id::Text(id)) = id else { return };
-        if let Some(open) = self.connection.asking.open.remove(id) {
-            self.connection.asking.end(open.what, result);
-        }
-    }
-
-    /// Gives up the requests whose time is over.
-    pub(crate) fn give_up_asking(&mut self) {
-        let now = Instant::now();
-        while let Some(id) = self.connection.asking.overdue(now) {
-            if let Some(open) = self.connection.asking.open.remove(&id) {
-                tracing::info!(method = open.what.method(), "the client did not answer");
-                self.connection.asking.end(open.what, None);
-            }
-        }
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::answer::{ANSWER_BYTES_MAX, Answer};
-use crate::asking::Asking;
+use crate::asking::{Asking, Roots};
 use crate::era::{Era, META_SERVER};
 use crate::framing::LINE_BYTES_MAX;
 use crate::hosts::{self, HOSTS, HostRow, why_missing};
@@ -174,6 +174,11 @@ pub struct Connection {
 }
 
 impl Connection {
+    /// The folders of the client. There are none where it did not declare them or no provider wants them.
+    pub fn roots(&self) -> Roots {
+        self.asking.roots()
+    }
+
     pub(crate) fn new(options: Options) -> Self {
         Self {
             opened: None,

@@ -96,7 +96,9 @@ impl Session {
             other => {
                 match other {
                     Incoming::Notification { method, params } => self.on_notification(&method, &params),
-                    Incoming::Response { id, result } => self.on_answered(id.as_ref(), result.as_ref()),
+                    Incoming::Response { id, result } => {
+                        self.connection.asking.answered(id.as_ref(), result.as_ref());
+                    }
                     Incoming::Unanswerable(reason) => tracing::warn!(reason, "ignored a message"),
                     _ => {}
                 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::future::{BoxFuture, select_all};
 use rmcp::model::{Prompt, Resource, ResourceTemplate};
+use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -90,6 +91,18 @@ impl Session {
         }
     }
 
+    /// Asks the client for its folders, if it declared that and a provider wants them.
+    pub(crate) fn ask_roots(&mut self) {
+        let Some(opened) = self.connection.ready() else { return };
+        let declares = opened.capabilities.get("roots").is_some_and(Value::is_object);
+        if !declares || !self.providers.iter().any(|provider| provider.wants_roots()) {
+            return;
+        }
+        if let Some(request) = self.connection.asking.ask_roots() {
+            self.connection.out.push(&request, None, Vec::new());
+        }
+    }
+
     fn deadline(&self) -> Option<Instant> {
         let due = self.providers.iter().filter_map(|provider| provider.deadline(&self.connection));
         due.chain(self.connection.asking.deadline()).min()
@@ -128,7 +141,7 @@ pub async fn serve(
             session.on_frame(frame);
             lines += 1;
         }
-        session.give_up_asking();
+        session.connection.asking.give_up();
         session.pump();
         for provider in &mut session.providers {
             provider.round(lines, &session.connection);

@@ -11,6 +11,7 @@ use entraclaw_seams::storage::{Lock, Storage};
 use jiff::tz::TimeZone;
 
 use super::document::{Document, Format, preamble_after_moving, section, template};
+use super::entry::{Entry, Project};
 use super::error::ContextError;
 use super::home::{self, Home};
 use super::pending::{Pending, Write, read, recover};
@@ -51,35 +52,6 @@ pub struct ContextsParts {
 /// The context files of all workspaces.
 pub struct Contexts {
     parts: ContextsParts,
-}
-
-/// Who writes a section.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Author<'a> {
-    /// The person at the keyboard.
-    Person,
-    /// An agent, by its name.
-    Agent(&'a str),
-}
-
-/// A new section.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry<'a> {
-    /// What it says.
-    pub content: &'a str,
-    /// Its title; its time if there is none.
-    pub title: Option<&'a str>,
-    /// Who writes it.
-    pub author: Author<'a>,
-}
-
-/// What a new context file says of its project.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Project<'a> {
-    /// Its name; nothing is said if it is empty.
-    pub name: &'a str,
-    /// What it is.
-    pub description: Option<&'a str>,
 }
 
 /// One context file.

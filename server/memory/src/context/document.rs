@@ -3,7 +3,7 @@
 //! A session is a section `## Session …`. Its first line says when it was written, and that an agent wrote it, so that
 //! every reader of the file sees it. It must never let the text of one section end it or begin another.
 
-use super::contexts::{Author, Entry, Project};
+use super::entry::{Author, Entry, Project};
 use super::plain::plain;
 use crate::text;
 

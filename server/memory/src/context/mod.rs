@@ -1,13 +1,14 @@
 //! The notes that agents and people share in the file `context.md` of a workspace.
 //!
-//! From the ground up: `error` has the names of errors, `workspace` finds the folder, `document` reads and writes the
-//! text, `plain` takes its Markdown away, `home` has what belongs to one context file in the home folder, `pending` is
-//! the promise that a crash leaves no half section, `contexts` are the operations.
+//! From the ground up: `error` has the names of errors, `workspace` finds the folder, `entry` is what is written,
+//! `document` reads and writes the text, `plain` takes its Markdown away, `home` has what belongs to one context file in
+//! the home folder, `pending` is the promise that a crash leaves no half section, `contexts` are the operations.
 //!
 //! It must never create another file in a workspace, nor confirm a section before it is on the disk.
 
 mod contexts;
 mod document;
+mod entry;
 mod error;
 mod home;
 mod pending;
@@ -16,8 +17,9 @@ mod range;
 mod results;
 mod workspace;
 
-pub use contexts::{Author, Contexts, ContextsParts, Entry, Project};
+pub use contexts::{Contexts, ContextsParts};
 pub use document::Format;
+pub use entry::{Author, Entry, Project};
 pub use error::ContextError;
 pub use range::Range;
 pub use results::{
