@@ -8,6 +8,7 @@ but 127.0.0.1 is reached. The exit code is 1 if a meeting fails.
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -29,10 +30,25 @@ def tool_call(step, tools, usual):
         return usual_call(step, tools, usual)
     names = [f"mcp__agents__{step['tool']}", f"agents-{step['tool']}"]
     name = next((name for name in names if name in tools), names[0])
-    return name, step["arguments"], "function", name in tools
+    ticket = {"@TICKET@": TICKET[-1]} if TICKET else {}
+    arguments = {key: ticket.get(value, value) for key, value in step["arguments"].items()}
+    return name, arguments, "function", name in tools
 
 
 model.tool_call = tool_call
+# The ticket that a host's model was last shown.
+TICKET = []
+
+
+class ReadingModel(check.KeepingModel):
+    """The scripted model, which also notes tickets."""
+
+    def answer(self, http, body):
+        TICKET[:] = re.findall(r"work-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", json.dumps(body)) or TICKET
+        super().answer(http, body)
+
+
+check.KeepingModel = ReadingModel
 
 
 def claude(world, server):
@@ -55,12 +71,16 @@ def copilot(world, server):
 HOSTS = {"claude-code": claude, "copilot": copilot}
 
 
-def meet(args, host, asked, late):
-    """Returns what the host's model was shown after its call, and the time of the whole run."""
+def meet(args, host, asked, how):
+    """Returns what the host's model was shown after its call, the time of the whole run, its end, and what runs then."""
+    TICKET.clear()
     first = {"shell": "", "tool": "ask", "arguments": {"prompt": "why?", "agent": asked}}
     second = {"shell": "", "tool": "wait_for_inbound_message", "arguments": {"timeout_s": 50}}
-    world = check.World(args, host, [first, second, {"text": "done"}] if late else [first, {"text": "done"}])
-    other = model.Model([{"text": "forty-two and more", "slow": 70} if late else {"text": "forty-two and more"}])
+    cancel = {"shell": "", "tool": "ask_cancel", "arguments": {"ticket": "@TICKET@"}}
+    script = {"at once": [first], "late": [first, second], "cancelled": [first, cancel, second]}[how]
+    world = check.World(args, host, [*script, {"text": "done"}])
+    slow = {"at once": 0, "late": 70, "cancelled": 600}[how]
+    other = model.Model([{"text": "forty-two and more", **({"slow": slow} if slow else {})}])
     try:
         programs = ":".join(str(args.agents / name / "node_modules/.bin") for name in (host, asked))
         search = f"{programs}:{args.node + ':' if args.node else ''}{os.environ['PATH']}"
@@ -69,14 +89,15 @@ def meet(args, host, asked, late):
         server = {
             "command": str(args.binary.resolve()),
             "args": ["serve", "--tools", sets, "--home", str(world.folder / "entraclaw")],
-            "env": {**environment, **check.AGENTS[asked](world.home, other.port)},
+            # With a ticket as soon as the host allows it.
+            "env": {**environment, **check.AGENTS[asked](world.home, other.port), "ENTRACLAW_ASK_WAIT": "1m"},
         }
         argv, own = HOSTS[host](world, server)
         began = time.monotonic()
         done = subprocess.run(argv, cwd=world.project, env={**environment, **own}, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=300)
         shown = [request.get("last", "") for request in world.model.requests if request.get("tools")]
-        return shown, time.monotonic() - began, done
+        return shown, time.monotonic() - began, done, world.processes()
     finally:
         other.close()
         world.close()
@@ -87,18 +108,25 @@ def main():
     parser.add_argument("--binary", type=Path, default=ROOT / "target/release/entraclaw")
     parser.add_argument("--agents", type=Path, default=ROOT / "target/agents", help="where install.sh has put them")
     parser.add_argument("--node", default="", help="a folder with another node, for agents that need a newer one")
+    parser.add_argument("--only", action="append", help="at once, late or cancelled; all when left out")
     args = parser.parse_args()
     failed = 0
-    for host, asked, late in [("claude-code", "copilot", False), ("copilot", "claude-code", False),
-                              ("copilot", "codex", False), ("copilot", "claude-code", True),
-                              ("claude-code", "copilot", True)]:
-        name = f"{host} asks {asked}{', and the answer is late' if late else ''}"
+    for host, asked, how in [("claude-code", "copilot", "at once"), ("copilot", "claude-code", "at once"),
+                             ("copilot", "codex", "at once"), ("copilot", "claude-code", "late"),
+                             ("claude-code", "copilot", "late"), ("copilot", "claude-code", "cancelled")]:
+        name = f"{host} asks {asked}: {how}"
+        if args.only and how not in args.only:
+            continue
         if not all((args.agents / one / "node_modules/.bin").is_dir() for one in (host, asked)):
             print(f"{name}: skipped: not installed; see install.sh")
             continue
-        shown, took_s, done = meet(args, host, asked, late)
+        shown, took_s, done, left = meet(args, host, asked, how)
         times = sum("forty-two and more" in one for one in shown)
-        holds = times == 1
+        if how == "cancelled":
+            told = [sum(words in one for one in shown) for words in ("asked to stop: ", '"cancelled')]
+            holds = times == 0 and told == [1, 1] and not left
+        else:
+            holds = times == 1
         failed += not holds
         says = "" if holds else f" shown: {shown[-2:]} {done.stdout[-300:]!r} {done.stderr[-300:]!r}"
         print(f"{name}: {'ok' if holds else 'FAILED'} ({took_s:.0f} s), {len(shown)} requests{says}", flush=True)
