@@ -203,6 +203,11 @@ impl WarmAgent {
             Ok(reason) => reason,
             Err(why) => {
                 self.is_good = false;
+                // The connection closes a moment before the program's end is told.
+                if let Ok(exit) = timeout(STOP_GRACE, &mut self.ended).await {
+                    self.has_ended = true;
+                    return listener.outcome(self.row, failed(exit), &self.complaint.text());
+                }
                 listener.hear(Said::Error(why, None));
                 listener.hear(Said::Exit(1));
                 return listener.outcome(self.row, Ok(Exit::Code(0)), "");
