@@ -82,7 +82,8 @@ pub async fn attend(
     Ok(Attended { exit, complaint: String::from_utf8_lossy(&tail).trim().to_owned() })
 }
 
-fn keep_tail(tail: &mut Vec<u8>, bytes: &[u8]) {
+/// Adds to the end of what a program complains of, of which only the last 4 kB are kept.
+pub fn keep_tail(tail: &mut Vec<u8>, bytes: &[u8]) {
     tail.extend_from_slice(bytes);
     let beyond = tail.len().saturating_sub(STDERR_TAIL_BYTES);
     tail.drain(..beyond);

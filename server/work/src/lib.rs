@@ -25,7 +25,7 @@ mod standby;
 mod survey;
 mod works;
 
-pub use attend::{Attended, attend};
+pub use attend::{Attended, attend, keep_tail};
 pub use claim::{Claim, Move};
 pub use collect::{Collector, JOBS_MAX, Ready};
 pub use folder::{SPOOL, WORK};

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use entraclaw_seams::processes::{Ending, ProcessId};
 use entraclaw_seams::programs::{Child, Exit, Output, Start};
-use entraclaw_work::{Outcome, Prepared, Running};
+use entraclaw_work::{Outcome, Prepared, Running, keep_tail};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde_json::json;
@@ -42,8 +42,6 @@ const LEFT_GRACE: Duration = Duration::from_millis(200);
 const MEMORY_BYTES_MAX: u64 = 1024 * 1024 * 1024;
 /// Most questions to one program.
 const QUESTIONS_MAX: u32 = 50;
-/// Bytes of the end of stderr that are kept.
-const STDERR_TAIL_BYTES: usize = 4 * 1024;
 
 /// A program that stands by.
 pub(crate) struct WarmAgent {
@@ -404,9 +402,7 @@ impl Complaint {
             let mut chunk = [0; 4096];
             while let Ok(read @ 1..) = errors.read(&mut chunk).await {
                 let mut tail = to.lock().unwrap_or_else(PoisonError::into_inner);
-                tail.extend_from_slice(&chunk[..read]);
-                let beyond = tail.len().saturating_sub(STDERR_TAIL_BYTES);
-                tail.drain(..beyond);
+                keep_tail(&mut tail, &chunk[..read]);
             }
         });
         Self { tail, reader }

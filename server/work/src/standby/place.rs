@@ -4,14 +4,18 @@
 use std::fmt;
 use std::io;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use entraclaw_seams::storage::{Changes, Lock, Storage, read_whole};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::time::Instant;
 
 use crate::folder::is_id;
 
 const STANDBY: &str = "standby";
+/// How long a process may take from its start until it takes its place. One that was killed before never does.
+const STARTS_WITHIN: Duration = Duration::from_secs(30);
 /// Largest plan.
 const PLAN_BYTES_MAX: u64 = 256 * 1024;
 
@@ -43,6 +47,7 @@ pub(crate) struct Plan {
 pub struct Standing {
     storage: Arc<dyn Storage>,
     key: String,
+    since: Instant,
 }
 
 impl fmt::Debug for Standing {
@@ -53,13 +58,13 @@ impl fmt::Debug for Standing {
 
 impl Standing {
     pub(crate) fn new(storage: Arc<dyn Storage>, key: &str) -> Self {
-        Self { storage, key: key.to_owned() }
+        Self { storage, key: key.to_owned(), since: Instant::now() }
     }
 
     /// Whether the process runs, or has not begun yet.
     pub fn is_alive(&self) -> bool {
         let is_there = |state| matches!(self.storage.len(&self.path(state)), Ok(Some(_)));
-        if is_there(PLAN) {
+        if is_there(PLAN) && self.since.elapsed() < STARTS_WITHIN {
             return true;
         }
         is_there(LOCK) && matches!(self.storage.try_lock(&self.path(LOCK)), Ok(None))

@@ -281,6 +281,8 @@ async fn one_too_many_and_one_that_can_not_get_ready_end_and_say_why() {
     let machine = Machine::new();
     let standing = machine.works.stand_by("slow", json!({}), 1).unwrap();
     assert!(standing.is_alive(), "it has not begun yet");
+    sleep(Duration::from_secs(40)).await;
+    assert!(!standing.is_alive(), "one that was killed at its start never begins");
     let error = machine.play().unwrap().1.await.unwrap().unwrap_err().to_string();
     assert!(error.contains("no number of jobs"), "{error}");
     assert_eq!(machine.names(), Vec::<String>::new());
