@@ -224,7 +224,7 @@ impl Contexts {
         let missing = || ContextError::FileNotFound(place.path.clone());
         let standing = self.standing(place)?.ok_or_else(missing)?;
         let mut bytes = self.bytes(place)?;
-        if is_known && let Ok(Some(pending)) = place.home.pending() {
+        if is_known && let Ok(Some(pending)) = Pending::of(&place.home) {
             bytes = pending.settled(bytes);
         }
         Ok((String::from_utf8_lossy(&bytes).into_owned(), standing))

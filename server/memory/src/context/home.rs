@@ -12,8 +12,6 @@ use entraclaw_seams::storage::{Lock, Storage, read_whole};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::pending::Pending;
-
 /// The folder of all context files, below the home folder.
 const CONTEXTS: &str = "context";
 const WORKSPACE: &str = "workspace.json";
@@ -70,15 +68,13 @@ impl Home {
         self.storage.lock(&self.path(LOCK), wait_ms)
     }
 
-    /// The write that has begun. One that can't be understood counts as none: it is of another version.
-    pub(super) fn pending(&self) -> io::Result<Option<Pending>> {
-        let bytes = read_whole(&*self.storage, &self.path(PENDING), BYTES_MAX)?;
-        Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
+    /// What is noted of a write that has begun.
+    pub(super) fn pending(&self) -> io::Result<Option<Vec<u8>>> {
+        read_whole(&*self.storage, &self.path(PENDING), BYTES_MAX)
     }
 
-    pub(super) fn set_pending(&self, pending: &Pending) -> io::Result<()> {
-        let bytes = serde_json::to_vec(pending).map_err(io::Error::other)?;
-        self.storage.replace(&self.path(PENDING), &bytes)
+    pub(super) fn set_pending(&self, note: &[u8]) -> io::Result<()> {
+        self.storage.replace(&self.path(PENDING), note)
     }
 
     pub(super) fn clear_pending(&self) -> io::Result<()> {

@@ -59,6 +59,11 @@ pub(super) enum Progress {
 }
 
 impl Pending {
+    /// The write that has begun. One that can't be understood counts as none: it is of another version.
+    pub(super) fn of(home: &Home) -> io::Result<Option<Self>> {
+        Ok(home.pending()?.and_then(|note| serde_json::from_slice(&note).ok()))
+    }
+
     pub(super) fn append(before: &[u8], text: String) -> Self {
         Self { write: Write::Append { bytes: before.len(), checksum: crc32c::crc32c(before) }, text }
     }
@@ -118,7 +123,7 @@ impl Pending {
 
     /// Writes it. The caller holds the lock.
     pub(super) fn perform(&self, home: &Home, files: &dyn ContextFiles, path: &Path) -> io::Result<()> {
-        home.set_pending(self)?;
+        home.set_pending(&serde_json::to_vec(self).map_err(io::Error::other)?)?;
         match self.apply(home, files, path).and_then(|()| self.check(files, path)) {
             Ok(()) => home.clear_pending(),
             Err(error) => {
@@ -188,7 +193,7 @@ pub(super) fn read(files: &(impl Files + ?Sized), path: &Path) -> io::Result<Opt
 
 /// Completes or forgets what a crash has left. The caller holds the lock.
 pub(super) fn recover(home: &Home, files: &dyn ContextFiles, path: &Path) -> io::Result<()> {
-    let Some(pending) = home.pending()? else { return Ok(()) };
+    let Some(pending) = Pending::of(home)? else { return Ok(()) };
     let now = read(files, path)?;
     match pending.progress(now.as_deref()) {
         Progress::Begun => {
