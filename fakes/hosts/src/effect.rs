@@ -287,6 +287,8 @@ pub enum HostEventKind {
     },
     /// The tools of the calls with an open dialog, the oldest first.
     Dialogs(Vec<String>),
+    /// What the server has asked the user for, in forms that are open, the oldest first.
+    Forms(Vec<String>),
     /// A text arrived by the host's wake-up, or by a hook beside the session; the model may be shown it
     /// later.
     WokenWith(String),

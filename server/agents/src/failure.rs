@@ -76,7 +76,7 @@ impl Class {
                     .to_owned()
             }
             Self::TimedOut => "ask again, or ask for less at once".to_owned(),
-            Self::Refused => "correct what it names, and ask again".to_owned(),
+            Self::Refused => "correct what it names, or ask without it".to_owned(),
             Self::Failed => "ask again; if it fails again, your user can try it in a terminal".to_owned(),
         }
     }
@@ -88,9 +88,13 @@ impl fmt::Display for Class {
     }
 }
 
+/// The beginning of the error of an agent that asked for more than it may do. What follows may hold any words.
+pub(crate) const NOT_PERMITTED: &str = "it asked for what it is not permitted: ";
+
 /// Words of error messages, in lower case; all words of a row must be there, and the first row that fits decides. They are
 /// recorded from the programs in `docs/src/facts/agents.md`.
 const WORDS: &[(Class, &[&str])] = &[
+    (Class::Refused, &[NOT_PERMITTED]),
     (Class::Quota, &["no quota"]),
     (Class::Quota, &["quota", "exceeded"]),
     (Class::Quota, &["rate limit"]),

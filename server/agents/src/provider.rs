@@ -14,6 +14,7 @@ use entraclaw_mcp::{
     Answer, Arguments, Begun, Beyond, Call, Caller, Connection, Era, Offer, Offers, Provider, Receipt,
     Refusal,
 };
+use entraclaw_sanitize::clean_line;
 use entraclaw_seams::random::Random;
 use entraclaw_work::{Ask, Limits, Works};
 use serde_json::json;
@@ -201,6 +202,8 @@ impl AskProvider {
         let consumer =
             reads_as(self.parts.consumer.as_ref(), HOSTS, client).map_err(|error| error.to_string())?;
         let (mut ask, mut task) = self.job(&question, &found, consumer.to_string(), client)?;
+        // Where the operator permits less than all, nothing that is asked later widens it.
+        task.asks_user = question.permissions == Permissions::All && call.user.can_be_asked();
         let longest = match call.beyond {
             Beyond::GivenUp => None,
             Beyond::KeptOpen(every) => Some((every, self.parts.settings.wait)),
@@ -213,6 +216,8 @@ impl AskProvider {
             longest,
             progress: call.progress,
             cancellation: call.cancellation,
+            user: call.user,
+            title: clean_line(&format!("{}, asked \"{}\",", question.agent.title, question.title)),
             has_inbox: self.parts.has_inbox,
             answered: self.answered.clone(),
             prepares: None,

@@ -42,6 +42,9 @@ pub struct Task {
     pub if_listed: Option<IfListed>,
     /// What it may do.
     pub permissions: String,
+    /// Whether the caller's user is asked to permit what the agent's program asks for.
+    #[serde(default)]
+    pub asks_user: bool,
     /// How many agents may run at once.
     pub at_once: u32,
     /// How a process that stands by is asked; `None` where none may be.
@@ -102,6 +105,7 @@ impl Task {
                 .zip(found.identity())
                 .map(|(model, program)| IfListed { model: model.to_owned(), program }),
             permissions: String::new(),
+            asks_user: false,
             at_once: 1,
             warm: None,
         }

@@ -1,13 +1,17 @@
 //! Waits for one question: tells progress, keeps the host's call open where progress does that, and answers before the
 //! host gives the call up.
 //!
-//! It must never end a question because the host stopped waiting; only a cancel ends it.
+//! It must never end a question because the host stopped waiting; only a cancel ends it. Nor may it permit anything that
+//! the user at the host has not.
 
 use std::pin::pin;
 use std::time::Duration;
 
-use entraclaw_mcp::{Answer, Cancellation, Progress};
-use entraclaw_work::{Job, Ticket, Works, kept_output, look};
+use entraclaw_mcp::{Answer, Cancellation, Progress, User, Word};
+use entraclaw_work::{Asks, Job, Ticket, Works, kept_output, look};
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use serde_json::Value;
 use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::answered::Answered;
@@ -22,6 +26,14 @@ const MARGIN: Duration = Duration::from_secs(2);
 const NEWS_EVERY: Duration = Duration::from_secs(1);
 /// How long a cancelled job may take to end; then its end is told in the inbox.
 const CANCEL_PATIENCE: Duration = Duration::from_secs(5);
+/// How long the user may take to permit what an agent asks for; then it is refused.
+pub(crate) const USER_PATIENCE: Duration = Duration::from_secs(120);
+/// The answer to a job whose user permits what it asks for.
+pub(crate) const PERMITTED: &str = "yes";
+/// Any other answer.
+const REFUSED: &str = "no";
+/// What the user's choice is called.
+const CHOICE: &str = "Permit this once";
 /// Most bytes of a partial answer that go with a ticket.
 const PARTIAL_BYTES_MAX: usize = 4 * 1024;
 
@@ -34,6 +46,10 @@ pub(crate) struct Waiting {
     pub(crate) longest: Option<(Duration, Duration)>,
     pub(crate) progress: Progress,
     pub(crate) cancellation: Cancellation,
+    /// The user, who may be asked to permit something.
+    pub(crate) user: User,
+    /// Who asks for what, in words for that user.
+    pub(crate) title: String,
     pub(crate) has_inbox: bool,
     pub(crate) answered: Answered,
     /// What is to stand by afterwards.
@@ -52,6 +68,8 @@ pub(crate) async fn wait(mut job: Job, waiting: Waiting) -> Answer {
         longest,
         progress,
         mut cancellation,
+        user,
+        title,
         has_inbox,
         answered,
         tasks,
@@ -64,14 +82,11 @@ pub(crate) async fn wait(mut job: Job, waiting: Waiting) -> Answer {
         None => until,
     };
     let id = job.id().to_owned();
-    let mut teller = Teller {
-        progress,
-        events: job.events(),
-        every: longest.map(|(every, _)| every),
-        began,
-        told_at: began,
-        count: 0,
-    };
+    let mut teller =
+        Teller { progress, every: longest.map(|(every, _)| every), began, told_at: began, count: 0 };
+    let mut events = job.events();
+    let hears = teller.progress.is_wanted() || user.can_be_asked();
+    let mut words = FuturesUnordered::new();
     let claimed = {
         let mut result = pin!(job.within(deadline - MARGIN));
         loop {
@@ -87,7 +102,19 @@ pub(crate) async fn wait(mut job: Job, waiting: Waiting) -> Answer {
                     }
                     return Answer::error("cancelled");
                 }
-                () = sleep_until(look_at), if teller.progress.is_wanted() => teller.tell(),
+                Some((number, word)) = words.next() => {
+                    let answer = if word == Word::Yes { PERMITTED } else { REFUSED };
+                    let _ = works.answer(&id, number, answer);
+                }
+                () = sleep_until(look_at), if hears => {
+                    let news = events.news();
+                    for asks in news.iter().filter_map(Asks::of) {
+                        let what = format!("{title} asks for your permission: {}", asks.says);
+                        let says = user.permits(what, CHOICE, USER_PATIENCE);
+                        words.push(async move { (asks.number, says.await) });
+                    }
+                    teller.tell(&news);
+                }
             }
         }
     };
@@ -133,7 +160,6 @@ fn later(ticket: &Ticket, works: &Works, has_inbox: bool) -> String {
 /// Tells the host what the agent does.
 struct Teller {
     progress: Progress,
-    events: entraclaw_work::Events,
     every: Option<Duration>,
     began: Instant,
     told_at: Instant,
@@ -141,8 +167,10 @@ struct Teller {
 }
 
 impl Teller {
-    fn tell(&mut self) {
-        let news = self.events.news();
+    fn tell(&mut self, news: &[Value]) {
+        if !self.progress.is_wanted() {
+            return;
+        }
         let step = news.iter().rev().find_map(|event| {
             (event["event"] == "step").then(|| event["says"].as_str().map(str::to_owned)).flatten()
         });

@@ -16,6 +16,7 @@ use crate::message::{Object, RpcError, take_arguments, text};
 use crate::nearest::nearest;
 use crate::provider::{Begun, Call, Cancellation, Progress, Step, TIME_LIMIT};
 use crate::session::Session;
+use crate::user::User;
 
 /// Most calls whose work is done beside the connection at a time.
 pub(crate) const WORKS_OPEN_MAX: usize = 8;
@@ -87,6 +88,7 @@ impl Session {
             beyond: row.map_or(Beyond::GivenUp, |row| row.beyond(&caller.version, progress.is_some())),
             progress: Progress { to: progress },
             cancellation: Cancellation(cancelled),
+            user: User::of(caller, &self.connection, &self.forms),
         };
         let Begun::Work { answers, work } = provider.call(call, &mut self.connection)? else { return Ok(()) };
         for provider in &mut self.providers {

@@ -29,6 +29,7 @@ mod receipt;
 pub mod resources;
 mod session;
 pub mod tasks;
+mod user;
 
 pub use answer::{ANSWER_BYTES_MAX, Answer, FRAME_BYTES};
 pub use arguments::{Arguments, Refusal};
@@ -41,3 +42,4 @@ pub use outgoing::OUT_BYTES_MAX;
 pub use provider::{Begun, Call, Cancellation, Offer, Offers, Progress, Provider};
 pub use receipt::Receipt;
 pub use session::{Exit, serve};
+pub use user::{User, Word};

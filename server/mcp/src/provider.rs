@@ -18,6 +18,7 @@ use crate::connection::{Caller, Connection};
 use crate::era::Era;
 use crate::message::{Id, Object, RpcError};
 use crate::receipt::Receipt;
+use crate::user::User;
 
 /// A tool, as `tools/list` shows it.
 #[derive(Debug, Clone)]
@@ -68,6 +69,8 @@ pub struct Call<'a> {
     pub progress: Progress,
     /// Becomes true when the host cancels. Work that must not be interrupted may ignore it.
     pub cancellation: Cancellation,
+    /// The user at the client, if they can be asked.
+    pub user: User,
 }
 
 /// The state of a call that has begun.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::future::{BoxFuture, select_all};
 use rmcp::model::{Prompt, Resource, ResourceTemplate};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use crate::connection::{Connection, Options};
 use crate::framing::Framer;
 use crate::provider::{Offer, Provider, Step};
+use crate::user::Form;
 
 /// How long finished answers may take to be sent after the host closed our input, in milliseconds.
 const DRAIN_MS_MAX: u64 = 50;
@@ -24,6 +25,9 @@ const READ_BYTES: usize = 16 * 1024;
 
 /// Most steps of progress that wait to be written; more are left out.
 const STEPS_MAX: usize = 64;
+
+/// Most forms that wait to be sent; the calls that ask wait too.
+const FORMS_MAX: usize = 8;
 
 /// Why a connection ended. None of these is an error, as hosts end in any way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,10 +59,16 @@ pub(crate) struct Session {
     /// The prompts, each with the provider that offers it.
     pub(crate) prompts: Vec<(usize, Prompt)>,
     pub(crate) steps: mpsc::Sender<Step>,
+    pub(crate) forms: mpsc::Sender<Form>,
 }
 
 impl Session {
-    fn new(options: Options, providers: Vec<Box<dyn Provider>>, steps: mpsc::Sender<Step>) -> Self {
+    fn new(
+        options: Options,
+        providers: Vec<Box<dyn Provider>>,
+        steps: mpsc::Sender<Step>,
+        forms: mpsc::Sender<Form>,
+    ) -> Self {
         let mut session = Self {
             connection: Connection::new(options),
             providers,
@@ -67,6 +77,7 @@ impl Session {
             templates: Vec::new(),
             prompts: Vec::new(),
             steps,
+            forms,
         };
         for (provider, offers) in session.providers.iter().map(|provider| provider.offers()).enumerate() {
             for offer in offers.tools {
@@ -103,6 +114,19 @@ impl Session {
         }
     }
 
+    fn ask_user(&mut self, form: Form) {
+        if let Some(request) = self.connection.asking.ask_user(form) {
+            self.connection.out.push(&request, None, Vec::new());
+        }
+    }
+
+    /// Gives up what the client has not answered, and takes back the forms that no call waits for.
+    fn give_up(&mut self) {
+        for id in self.connection.asking.give_up() {
+            self.connection.notify("notifications/cancelled", &json!({"requestId": id}));
+        }
+    }
+
     fn deadline(&self) -> Option<Instant> {
         let due = self.providers.iter().filter_map(|provider| provider.deadline(&self.connection));
         due.chain(self.connection.asking.deadline()).min()
@@ -130,7 +154,8 @@ pub async fn serve(
     let line_bytes_max = options.limits.line_bytes_max;
     let mut framer = Framer::new(line_bytes_max);
     let (steps, mut stepped) = mpsc::channel(STEPS_MAX);
-    let mut session = Session::new(options, providers, steps);
+    let (forms, mut filled) = mpsc::channel(FORMS_MAX);
+    let mut session = Session::new(options, providers, steps, forms);
     let mut chunk = vec![0; READ_BYTES];
     let mut progress = (0, Instant::now());
     loop {
@@ -141,7 +166,7 @@ pub async fn serve(
             session.on_frame(frame);
             lines += 1;
         }
-        session.connection.asking.give_up();
+        session.give_up();
         session.pump();
         for provider in &mut session.providers {
             provider.round(lines, &session.connection);
@@ -192,6 +217,7 @@ pub async fn serve(
                 session.on_worked(done);
             }
             Some(step) = stepped.recv(), if has_room => session.on_step(&step),
+            Some(form) = filled.recv(), if has_room => session.ask_user(form),
             () = changed(&mut session.providers, has_room) => {}
             () = sleep_until(deadline.unwrap_or_else(Instant::now)), if deadline.is_some() => {
                 let is_late = stalls_at.is_some_and(|at| at <= Instant::now());

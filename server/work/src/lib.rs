@@ -8,10 +8,11 @@
 //! files, `works` is the caller's side, `run` is the job's own process with its kinds (`program` is one), `collect`
 //! finds results without a waiting caller, `source` appends them to the journal, `look` shows a job to the holder of its
 //! ticket, `survey` counts jobs for people. `attend` looks after a program that a kind starts, and `standby` has processes that are
-//! ready for a job before it is asked.
+//! ready for a job before it is asked. `asks` is a job's question to its caller.
 //!
 //! It must never begin work by itself, and a result must never go both ways or neither.
 
+mod asks;
 mod attend;
 mod claim;
 mod collect;
@@ -25,6 +26,7 @@ mod standby;
 mod survey;
 mod works;
 
+pub use asks::Asks;
 pub use attend::{Attended, attend, keep_tail};
 pub use claim::{Claim, Move};
 pub use collect::{Collector, JOBS_MAX, Ready};

@@ -153,6 +153,7 @@ struct Said {
     events_bytes: u64,
     facts: Map<String, Value>,
     trace: Trace,
+    questions: u64,
 }
 
 impl Running {
@@ -233,6 +234,17 @@ impl Running {
         let mut said = self.said();
         said.trace.groups.push(leader.to_string());
         self.folder.write_trace(&said.trace)
+    }
+
+    /// The number of the next question to the caller; `None` where no event can tell it.
+    pub(crate) fn next_question(&self) -> Option<u64> {
+        let mut said = self.said();
+        said.questions += 1;
+        (said.events_bytes < EVENTS_BYTES_MAX / 2).then_some(said.questions)
+    }
+
+    pub(crate) fn folder(&self) -> &Folder {
+        &self.folder
     }
 
     fn said(&self) -> MutexGuard<'_, Said> {

@@ -8,8 +8,8 @@ use entraclaw_seams::processes::SimulatedProcesses;
 use entraclaw_seams::random::SplitMix;
 use entraclaw_seams::storage::{Crash, Fault, MemoryStorage, Storage};
 use entraclaw_work::{
-    Ask, Claim, Collector, Ended, Kind, Kinds, Limits, Move, Outcome, Reply, RunError, RunParts, Running,
-    Works, WorksParts, run,
+    Ask, Asks, Claim, Collector, Ended, Kind, Kinds, Limits, Move, Outcome, Reply, RunError, RunParts,
+    Running, Works, WorksParts, run,
 };
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, pending};
@@ -28,6 +28,11 @@ impl Kind for Scripted {
     fn run(&self, running: Running) -> BoxFuture<'static, Outcome> {
         async move {
             let takes = running.request.ask.what["ms"].as_u64().unwrap_or(0);
+            if let Some(question) = running.request.ask.what["asks"].as_str() {
+                let said = running.ask_caller(question, Duration::from_secs(60)).await;
+                running.say(said.as_deref().unwrap_or("no answer").as_bytes());
+                return Outcome::Done;
+            }
             tokio::select! {
                 biased;
                 () = sleep(Duration::from_millis(takes)) => {}
@@ -139,6 +144,39 @@ async fn a_later_result_goes_to_the_inbox_alone() {
     assert_eq!(collector.ready().unwrap(), (Vec::new(), false), "it is not ready again");
     assert_eq!(collector.prune(None, 0, None).unwrap().0, 1);
     assert_eq!(machine.storage.paths().iter().filter(|path| path.contains(&ticket.id)).count(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_asks_the_caller_that_waits_for_it() {
+    let machine = Machine::new();
+    let works = machine.works(&machine.storage.new_process(), 1);
+    let job = works.begin(ask(json!({"asks": "may I?"}))).unwrap();
+    let (id, mut events) = (job.id().to_owned(), job.events());
+    let answers = async {
+        sleep(Duration::from_secs(2)).await;
+        let asked: Vec<Asks> = events.news().iter().filter_map(Asks::of).collect();
+        assert_eq!(asked, [Asks { number: 1, says: "may I?".to_owned() }]);
+        works.answer(&id, 1, "yes").unwrap();
+        works.answer(&id, 1, "a later answer changes nothing").unwrap();
+    };
+    let running = machine.started(&machine.storage.new_process()).unwrap();
+    let waits = job.until(Instant::now() + Duration::from_secs(10));
+    let (reply, ended, ()) = tokio::join!(waits, running, answers);
+    assert_eq!(ended.unwrap(), Ended::Done);
+    let Reply::Done(claimed) = reply else { panic!("it ended in time") };
+    assert_eq!(claimed.result().text, "yes");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_does_not_wait_for_a_caller_that_is_gone() {
+    let machine = Machine::new();
+    let job = machine.works(&machine.storage.new_process(), 1).begin(ask(json!({"asks": "may I?"}))).unwrap();
+    let running = machine.started(&machine.storage.new_process()).unwrap();
+    let began = Instant::now();
+    let waits = job.until(Instant::now() + Duration::from_secs(3));
+    let (reply, ended) = tokio::join!(waits, running);
+    assert_eq!((ended.unwrap(), began.elapsed() < Duration::from_secs(5)), (Ended::Done, true));
+    assert!(matches!(reply, Reply::Ticket(_)));
 }
 
 #[tokio::test(start_paused = true)]

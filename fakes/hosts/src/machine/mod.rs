@@ -220,7 +220,7 @@ pub struct HostMachine {
     dialogs: VecDeque<u64>,
     /// Whether the session is in plan mode.
     only_plans: bool,
-    asked: VecDeque<(Value, Asked)>,
+    asked: VecDeque<(Value, Asked, String)>,
     shells: Shells,
     hooks: Hooks,
     waking: Waking,

@@ -65,21 +65,29 @@ impl HostMachine {
             OnAsk::Silent => self.note(format!("{method} gets no answer")),
             OnAsk::Answer(action) => self.answer(id, json!({"action": action})),
             OnAsk::Ask if self.asked.len() < ASKED_MAX => {
-                let message = params.get("message").and_then(Value::as_str);
-                self.note(format!("{method} waits for the user: {}", message.unwrap_or("no message")));
-                self.asked.push_back((id, asked));
+                let message = params.get("message").and_then(Value::as_str).unwrap_or("no message");
+                self.note(format!("{method} waits for the user: {message}"));
+                self.asked.push_back((id, asked, message.to_owned()));
+                self.tell_forms();
             }
             OnAsk::Ask => self.note(format!("{method} gets no answer: {ASKED_MAX} wait already")),
         }
     }
 
     fn take_asked(&mut self, kind: Asked) -> Option<Value> {
-        let place = self.asked.iter().position(|(_, asked)| *asked == kind);
+        let place = self.asked.iter().position(|(_, asked, _)| *asked == kind);
         let taken = place.and_then(|place| self.asked.remove(place));
         if taken.is_none() {
             self.note("nothing was asked that could be answered");
         }
-        taken.map(|(id, _)| id)
+        self.tell_forms();
+        taken.map(|(id, ..)| id)
+    }
+
+    fn tell_forms(&mut self) {
+        let forms = self.asked.iter().filter(|(_, asked, _)| *asked == Asked::Elicitation);
+        let messages = forms.map(|(.., message)| message.clone()).collect();
+        self.tell(HostEventKind::Forms(messages));
     }
 
     pub(super) fn answer_sampling(&mut self, model: &str, text: &str) {

@@ -18,8 +18,8 @@ use super::vector::{is_meant, is_plain, lengthened};
 use super::view::SessionView;
 use crate::oracle::{Heard, Written};
 use crate::scenario::{
-    Call, DialogStep, DiskStep, EntraStep, Expect, Heartbeat, HostStep, Members, Raw, ServerStep, Step,
-    TurnStep, WorkStep, Write,
+    Call, DialogStep, DiskStep, EntraStep, Expect, FormStep, Heartbeat, HostStep, Members, Raw, ServerStep,
+    Step, TurnStep, WorkStep, Write,
 };
 use crate::vectors;
 
@@ -124,6 +124,7 @@ async fn one(play: &mut Play<'_>, step: &Step) -> anyhow::Result<()> {
             order(play, ask.on.as_deref(), Order::Act(action)).await?;
         }
         Step::Dialog(step) => dialog(play, step).await?,
+        Step::Form(step) => form(play, step).await?,
         Step::Operator(act) => operator::act(play, act).await?,
         Step::Setup(step) => super::setup::step(play, step)?,
         Step::Host(step) => host(play, step).await?,
@@ -325,6 +326,23 @@ async fn dialog(play: &mut Play<'_>, step: &DialogStep) -> anyhow::Result<()> {
     }
     if let Some(allow) = step.allow {
         order(play, Some(&name), Order::Act(Action::AnswerDialog { allow })).await?;
+    }
+    Ok(())
+}
+
+/// A form of the server stands open soon, and is answered where a person is there.
+async fn form(play: &mut Play<'_>, step: &FormStep) -> anyhow::Result<()> {
+    let name = step.on.clone().unwrap_or_else(|| MAIN.to_owned());
+    let open = || play.with_view(Some(&name), |view| view.forms.first().cloned());
+    wait_until(play, tokio::time::Instant::now() + DIALOG_MAX, || open().is_some()).await;
+    let found = open().unwrap_or_default();
+    if !found.contains(&step.says) {
+        return Err(Miss::texts("no form asks the person for this", &step.says, &found).into());
+    }
+    if let Some(action) = &step.action {
+        let content = step.content.clone().map(Value::Object);
+        let action = Action::AnswerElicitation { action: action.clone(), content };
+        order(play, Some(&name), Order::Act(action)).await?;
     }
     Ok(())
 }

@@ -75,6 +75,8 @@ pub(crate) struct SessionView {
     pub(crate) in_turn: bool,
     /// Tools about which dialogs of the host are open, the oldest first.
     pub(crate) dialogs: Vec<String>,
+    /// What forms of the server ask the user for, the oldest first.
+    pub(crate) forms: Vec<String>,
     /// Turns that began, or went on, without a user.
     pub(crate) turns_by_itself: u64,
     /// When its model could have been told something.

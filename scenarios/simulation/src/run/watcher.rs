@@ -76,6 +76,7 @@ fn take(event: HostEvent, began_ms: u64, view: &mut SessionView) {
         }
         HostEventKind::Turn { running, by_itself } => view.turn(at_ms, running, by_itself),
         HostEventKind::Dialogs(tools) => view.dialogs = tools,
+        HostEventKind::Forms(messages) => view.forms = messages,
         HostEventKind::WokenWith(text) => view.woken(at_ms, &text),
         HostEventKind::Printed(text) => view.printed(at_ms, &text),
         // What it costs shows in the rest; only the judge of servers asks whether a fact is known.

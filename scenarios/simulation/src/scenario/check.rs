@@ -183,6 +183,7 @@ fn check_step(names: &mut Names<'_>, step: &Step) -> Checked {
             names.sessions(&ask.on)
         }
         Step::Dialog(dialog) => names.sessions(&dialog.on),
+        Step::Form(form) => names.sessions(&form.on),
         Step::Operator(act) => check_operator(names, act),
         Step::Raw(raw) => {
             let one = raw.json.is_some() != raw.text.is_some();

@@ -37,10 +37,10 @@ pub use random::Random;
 pub use set_up::SetUp;
 pub use setup::{FileExpect, Ours, SetupExpect, SetupStep};
 pub use step::{
-    AgentPolicy, Call, ChatMessages, ChatStep, DialogStep, DiskStep, Edit, EntraStep, Heartbeat, HostStep,
-    Inbound, MailWrite, MailboxStep, Members, MessageRef, OperatorStep, OverwriteStep, PairCodeStep,
-    PairStep, PeerStep, PermissionStep, PersonRef, Raw, Replacement, ServerStep, ShellStep, Step, TurnStep,
-    WORK_TOOL, WorkStep, Write,
+    AgentPolicy, Call, ChatMessages, ChatStep, DialogStep, DiskStep, Edit, EntraStep, FormStep, Heartbeat,
+    HostStep, Inbound, MailWrite, MailboxStep, Members, MessageRef, OperatorStep, OverwriteStep,
+    PairCodeStep, PairStep, PeerStep, PermissionStep, PersonRef, Raw, Replacement, ServerStep, ShellStep,
+    Step, TurnStep, WORK_TOOL, WorkStep, Write,
 };
 pub use trouble::Trouble;
 

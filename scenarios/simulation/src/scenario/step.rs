@@ -39,6 +39,8 @@ pub enum Step {
     Permission(PermissionStep),
     /// A dialog of the host asks whether a tool may run; the person may answer it.
     Dialog(DialogStep),
+    /// A form by which the server asks the person for something stands open; they may answer it.
+    Form(FormStep),
     /// The operator changes who may speak, in the terminal.
     Operator(OperatorStep),
     /// The person runs `entraclaw setup` for the cell's host.
@@ -334,6 +336,20 @@ pub struct DialogStep {
     pub tool: String,
     /// True: the person lets it run. Left out: no person is there to answer.
     pub allow: Option<bool>,
+    /// The session; the main one when left out.
+    pub on: Option<String>,
+}
+
+/// A form of the server that stands open.
+#[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FormStep {
+    /// A part of what the oldest form asks for.
+    pub says: String,
+    /// What the person does: `accept`, `decline` or `cancel`. Left out: no person is there to answer.
+    pub action: Option<String>,
+    /// What they fill in.
+    pub content: Option<serde_json::Map<String, Value>>,
     /// The session; the main one when left out.
     pub on: Option<String>,
 }

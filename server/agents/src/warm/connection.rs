@@ -7,8 +7,7 @@ use agent_client_protocol::schema::ProtocolVersion;
 use agent_client_protocol::v1::ConnectionTo;
 use agent_client_protocol::v1::schema::{
     CancelNotification, CloseSessionRequest, ContentBlock, Implementation, InitializeRequest,
-    LoadSessionRequest, NewSessionRequest, PermissionOptionKind, PromptRequest, RequestPermissionOutcome,
-    RequestPermissionRequest, RequestPermissionResponse, SelectedPermissionOutcome, TextContent,
+    LoadSessionRequest, NewSessionRequest, PromptRequest, RequestPermissionRequest, TextContent,
 };
 use agent_client_protocol::{
     Agent, Client, Error, Lines, UntypedMessage, on_receive_notification, on_receive_request,
@@ -21,18 +20,20 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio_util::codec::{FramedRead, FramedWrite, LinesCodec};
 
+use super::wish::{self, Wish};
+
 /// Longest line of the program. Long answers come in small pieces.
 const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Most updates that wait to be read; then the program waits.
 const UPDATES_MAX: usize = 256;
 
 /// What the program says while it works.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub(super) enum Update {
     /// The update of a session, in the protocol's own form.
     Session(Value),
-    /// It asked to be permitted this, and was not.
-    Refused(String),
+    /// It asks to be permitted this.
+    Asks(Wish),
 }
 
 /// An open connection. It is closed when it is dropped.
@@ -64,9 +65,14 @@ impl Connection {
             .name("entraclaw")
             .on_receive_request(
                 async move |request: RequestPermissionRequest, responder, _| {
-                    let title = request.tool_call.fields.title.clone().unwrap_or_default();
-                    let _ = to_too.send(Update::Refused(title)).await;
-                    responder.respond(refusal(&request))
+                    let (wish, decided) = Wish::of(&request);
+                    let _ = to_too.send(Update::Asks(wish)).await;
+                    // A person may take long, and what the program says meanwhile must not wait.
+                    tokio::spawn(async move {
+                        let is_permitted = decided.await.unwrap_or(false);
+                        let _ = responder.respond(wish::answer(&request, is_permitted));
+                    });
+                    Ok(())
                 },
                 on_receive_request!(),
             )
@@ -169,17 +175,6 @@ impl Connection {
             }
         }
     }
-}
-
-/// The answer that does not permit, in the words that the program offers.
-fn refusal(request: &RequestPermissionRequest) -> RequestPermissionResponse {
-    let once = request.options.iter().find(|option| option.kind == PermissionOptionKind::RejectOnce);
-    RequestPermissionResponse::new(match once {
-        Some(option) => {
-            RequestPermissionOutcome::Selected(SelectedPermissionOutcome::new(option.option_id.clone()))
-        }
-        None => RequestPermissionOutcome::Cancelled,
-    })
 }
 
 fn said(error: &Error) -> String {

@@ -7,23 +7,28 @@ use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use entraclaw_sanitize::secrets::Secrets;
 use entraclaw_seams::processes::{Ending, ProcessId};
 use entraclaw_seams::programs::{Child, Exit, Output, Start};
 use entraclaw_work::{Outcome, Prepared, Running, keep_tail};
-use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt as _, StreamExt as _};
 use serde_json::json;
 use tokio::io::AsyncReadExt as _;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::connection::Connection;
+use super::connection::{Connection, Update};
 use super::turn::{self, Stored, Turn};
+use super::wish::Wish;
 use crate::agent::Agent;
+use crate::failure::NOT_PERMITTED;
 use crate::kind::{AgentKind, Listener};
 use crate::models::was_listed;
 use crate::report::Said;
 use crate::task::{Warm, WarmLine};
+use crate::wait::{PERMITTED, USER_PATIENCE};
 
 /// How long the program may take to be ready: it may have to unpack itself first.
 const READY_MAX: Duration = Duration::from_secs(60);
@@ -145,7 +150,7 @@ impl WarmAgent {
             Err(outcome) => return outcome,
         };
         self.questions += 1;
-        self.put(&running, warm, &session).await
+        self.put(&running, warm, &session, task.asks_user).await
     }
 
     /// The session for a question.
@@ -164,12 +169,14 @@ impl WarmAgent {
     }
 
     /// Puts the question and hears the answer.
-    async fn put(&mut self, running: &Running, warm: &Warm, session: &str) -> Outcome {
+    async fn put(&mut self, running: &Running, warm: &Warm, session: &str, asks_user: bool) -> Outcome {
         let events = self.events_of(session);
         let stored = self.kind.stored.clone();
         let offset = events.as_ref().map_or(0, |path| stored.len(path));
         let mut listener = Listener::new(running, self.kind.secrets_of(self.row));
         let mut turn = Turn::default();
+        let secrets = self.kind.secrets_of(self.row);
+        let mut wishes = FuturesUnordered::<BoxFuture<'_, (Wish, bool)>>::new();
         // From here on the program has the question, and it is never asked again.
         let mut ends = pin!(self.connection.prompt(session, &warm.prompt));
         let ended = loop {
@@ -190,11 +197,22 @@ impl WarmAgent {
                     listener.end();
                     return listener.outcome(self.row, failed(exit), &self.complaint.text());
                 }
-                Some(update) = self.connection.update() => turn.hear(update, &mut |said| listener.hear(said)),
+                Some((wish, is_permitted)) = wishes.next() => {
+                    if !is_permitted {
+                        turn.refuse(wish.title.clone(), &mut |said| listener.hear(said));
+                    }
+                    wish.decide(is_permitted);
+                }
+                Some(update) = self.connection.update() => match update {
+                    Update::Session(update) => turn.hear(&update, &mut |said| listener.hear(said)),
+                    Update::Asks(wish) => wishes.push(decided(running, wish, &secrets, asks_user).boxed()),
+                },
             }
         };
         while let Some(update) = self.connection.update_now() {
-            turn.hear(update, &mut |said| listener.hear(said));
+            if let Update::Session(update) = update {
+                turn.hear(&update, &mut |said| listener.hear(said));
+            }
         }
         listener.end();
         let reason = match ended {
@@ -219,8 +237,8 @@ impl WarmAgent {
             // No stored event says that it was an answer.
             listener.hear(Said::Error(error, None));
             listener.hear(Said::Exit(1));
-        } else if let Some(title) = turn.refused.take().filter(|_| !listener.has_answer()) {
-            listener.hear(Said::Error(format!("it asked for what it is not permitted: {title}"), Some(403)));
+        } else if let Some(title) = turn.take_refused().filter(|_| !listener.has_answer()) {
+            listener.hear(Said::Error(format!("{NOT_PERMITTED}{title}"), None));
             listener.hear(Said::Exit(1));
         }
         if reason != "end_turn" {
@@ -300,6 +318,13 @@ impl WarmAgent {
         let events = self.row.warm.filter(|_| is_plain && !session.is_empty())?.events;
         Some(folder.join(events.replace("{}", session)))
     }
+}
+
+/// Whether a wish is permitted: by the user at the caller's client if they are asked, and else not.
+async fn decided(running: &Running, wish: Wish, secrets: &Secrets, asks_user: bool) -> (Wish, bool) {
+    let is_permitted = asks_user
+        && running.ask_caller(&wish.says(secrets), USER_PATIENCE).await.as_deref() == Some(PERMITTED);
+    (wish, is_permitted)
 }
 
 /// Asks by a process of its own.

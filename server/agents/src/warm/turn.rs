@@ -5,7 +5,6 @@
 
 use serde_json::Value;
 
-use super::connection::Update;
 use crate::agent::Dialect;
 use crate::report::{Reader, Said, Sink};
 
@@ -22,7 +21,7 @@ pub(super) struct Turn {
     /// The last text that came, if it looks like an error.
     error: Option<String>,
     /// What it asked to be permitted, and was not.
-    pub(super) refused: Option<String>,
+    refused: Option<String>,
 }
 
 /// How the stored events say that a turn went.
@@ -37,17 +36,19 @@ pub(super) enum Stored {
 }
 
 impl Turn {
+    /// Hears that a wish was refused.
+    pub(super) fn refuse(&mut self, title: String, sink: Sink<'_>) {
+        sink(Said::Step(format!("was not permitted: {title}")));
+        self.refused = Some(title);
+    }
+
+    /// What was refused last.
+    pub(super) fn take_refused(&mut self) -> Option<String> {
+        self.refused.take()
+    }
+
     /// Hears an update.
-    pub(super) fn hear(&mut self, update: Update, sink: Sink<'_>) {
-        let update = match update {
-            Update::Session(update) => update,
-            Update::Refused(title) => {
-                let title = short(&title);
-                sink(Said::Step(format!("was not permitted: {title}")));
-                self.refused = Some(title);
-                return;
-            }
-        };
+    pub(super) fn hear(&mut self, update: &Value, sink: Sink<'_>) {
         let text = update.pointer("/content/text").and_then(Value::as_str).unwrap_or_default();
         match update["sessionUpdate"].as_str().unwrap_or_default() {
             "agent_message_chunk" if text.starts_with(NOTE) => {
@@ -164,7 +165,7 @@ mod tests {
             json!({"sessionUpdate": "a_kind_of_next_year"}),
             json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": "Error: 402 You have no quota"}}),
         ] {
-            turn.hear(Update::Session(update), &mut |said| heard.push(said));
+            turn.hear(&update, &mut |said| heard.push(said));
         }
         assert_eq!(
             heard,
@@ -178,7 +179,7 @@ mod tests {
         );
         assert!(turn.looks_failed());
         assert_eq!(turn.take_error().as_deref(), Some("402 You have no quota"));
-        turn.hear(Update::Refused("paths outside".to_owned()), &mut |_| {});
-        assert_eq!(turn.refused.as_deref(), Some("paths outside"));
+        turn.refuse("paths outside".to_owned(), &mut |_| {});
+        assert_eq!(turn.take_refused().as_deref(), Some("paths outside"));
     }
 }

@@ -19,16 +19,16 @@ struct Host {
 impl Host {
     /// A host of this name that has sent `initialize`.
     async fn met(client: &str) -> Self {
-        Self::met_by(Options::default(), client).await
+        Self::met_by(Options::default(), client, json!({})).await
     }
 
-    async fn met_by(options: Options, client: &str) -> Self {
+    async fn met_by(options: Options, client: &str, capabilities: Value) -> Self {
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
         let (reader, writer) = tokio::io::split(theirs);
         let server = tokio::spawn(serve(options, vec![Box::new(toy::Toy)], reader, writer));
         let (from, to) = tokio::io::split(ours);
         let mut host = Self { to, from: BufReader::new(from).lines(), server };
-        let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": client, "version": "1"}});
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": client, "version": "1"}});
         host.ask(0, "initialize", params).await;
         host.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
         host
@@ -77,7 +77,7 @@ async fn every_offer_is_listed_and_found_in_both_eras() {
     let mut host = Host::met("vscode").await;
     for params in [json!({}), modern()] {
         for (id, (method, member, names)) in [
-            ("tools/list", "tools", json!(["count_down", "greet"])),
+            ("tools/list", "tools", json!(["count_down", "greet", "pour"])),
             ("resources/list", "resources", json!(["rules"])),
             ("resources/templates/list", "resourceTemplates", json!(["game"])),
             ("prompts/list", "prompts", json!(["play"])),
@@ -132,7 +132,7 @@ async fn a_call_without_any_tool_gets_the_configured_reason() {
         why_no_tools: ", for the toy is put away",
         ..Options::default()
     };
-    let mut host = Host::met_by(options, "vscode").await;
+    let mut host = Host::met_by(options, "vscode", json!({})).await;
     let answer = host.ask(1, "tools/call", json!({"name": "greet"})).await;
     let expected = "params.name: no tool is named `greet`; there is none, for the toy is put away";
     assert_eq!(answer["error"]["message"], expected);
@@ -153,4 +153,69 @@ async fn a_cancelled_call_stops_and_gets_no_answer() {
     drop(host.to);
     drop(host.from);
     assert!(matches!(host.server.await.unwrap(), Exit::InputClosed | Exit::OutputClosed));
+}
+
+fn pour() -> Value {
+    json!({"name": "pour", "arguments": {"seconds": 30}})
+}
+
+fn poured(answer: &Value) -> &str {
+    answer["result"]["content"][0]["text"].as_str().unwrap().trim_end()
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_user_of_a_client_with_forms_permits_or_does_not() {
+    for capabilities in [json!({"elicitation": {}}), json!({"elicitation": {"form": {}, "url": {}}})] {
+        let mut host = Host::met_by(Options::default(), "vscode", capabilities).await;
+        for (number, result, expected) in [
+            (1, json!({"action": "accept", "content": {"permit": true}}), true),
+            (2, json!({"action": "accept", "content": {"permit": false}}), false),
+            (3, json!({"action": "decline"}), false),
+        ] {
+            host.send(number, "tools/call", pour()).await;
+            let form = host.read().await;
+            assert_eq!(form["method"], "elicitation/create");
+            assert_eq!(form["params"]["message"], "Pour the water?");
+            assert_eq!(form["params"]["requestedSchema"]["properties"]["permit"]["title"], "Pour");
+            // An answer to another request is none to this one.
+            host.say(&json!({"jsonrpc": "2.0", "id": "server-99", "result": {"action": "accept"}})).await;
+            host.say(&json!({"jsonrpc": "2.0", "id": form["id"], "result": result})).await;
+            let answer = host.read().await;
+            assert_eq!(answer["id"], number);
+            assert_eq!(poured(&answer), format!(r#"{{"can_be_asked":true,"poured":{expected}}}"#));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_form_without_an_answer_is_taken_back() {
+    let forms = json!({"elicitation": {"form": {}}});
+    let mut host = Host::met_by(Options::default(), "vscode", forms).await;
+    host.send(1, "tools/call", pour()).await;
+    let form = host.read().await;
+    let taken_back = host.read().await;
+    assert_eq!(taken_back["method"], "notifications/cancelled");
+    assert_eq!(taken_back["params"]["requestId"], form["id"]);
+    assert_eq!(poured(&host.read().await), r#"{"can_be_asked":true,"poured":false}"#);
+    // A host that does not know the method answers with an error.
+    host.send(2, "tools/call", pour()).await;
+    let form = host.read().await;
+    let error = json!({"code": -32601, "message": "elicitation/create"});
+    host.say(&json!({"jsonrpc": "2.0", "id": form["id"], "error": error})).await;
+    assert_eq!(poured(&host.read().await), r#"{"can_be_asked":true,"poured":false}"#);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_without_forms_is_never_asked() {
+    for capabilities in [json!({}), json!({"elicitation": {"url": {}}})] {
+        let mut host = Host::met_by(Options::default(), "vscode", capabilities).await;
+        let mut params = pour();
+        let (said, answer) = host.ask_all(1, "tools/call", params.clone()).await;
+        assert_eq!(said, Vec::<Value>::new());
+        assert_eq!(poured(&answer), r#"{"can_be_asked":false,"poured":false}"#);
+        params.as_object_mut().unwrap().extend(modern().as_object().unwrap().clone());
+        let (said, answer) = host.ask_all(2, "tools/call", params).await;
+        assert_eq!(said, Vec::<Value>::new());
+        assert_eq!(poured(&answer), r#"{"can_be_asked":false,"poured":false}"#);
+    }
 }

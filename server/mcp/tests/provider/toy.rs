@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use entraclaw_mcp::connection::Caller;
 use entraclaw_mcp::message::{Object, RpcError};
-use entraclaw_mcp::{Answer, Arguments, Begun, Call, Connection, Offer, Offers, Provider, Refusal};
+use entraclaw_mcp::{Answer, Arguments, Begun, Call, Connection, Offer, Offers, Provider, Refusal, Word};
 use rmcp::model::{Prompt, Resource, ResourceTemplate, Tool};
 use serde_json::{Value, json};
 
@@ -24,6 +24,7 @@ impl Provider for Toy {
             tools: vec![
                 tool("count_down", "Counts down and tells how far it is.", &seconds),
                 tool("greet", "Says hello.", &json!({})),
+                tool("pour", "Pours water if the user permits it within so many seconds.", &seconds),
             ],
             resources: vec![Resource::new("toy://rules", "rules")],
             templates: vec![ResourceTemplate::new("toy://games/{id}", "game")],
@@ -35,6 +36,14 @@ impl Provider for Toy {
         let mut given = Arguments::new(call.arguments);
         let seconds = if call.tool == "greet" { 0 } else { given.integer("seconds", 3, 0, 600)? };
         given.finish()?;
+        let user = call.user;
+        if call.tool == "pour" {
+            let patience = Duration::from_secs(seconds);
+            return Ok(Begun::work(async move {
+                let word = user.permits("Pour the water?".to_owned(), "Pour", patience).await;
+                Answer::json(&json!({"can_be_asked": user.can_be_asked(), "poured": word == Word::Yes}))
+            }));
+        }
         let (until, progress, mut cancellation) = (call.until, call.progress, call.cancellation);
         Ok(Begun::work(async move {
             for second in 0..seconds {

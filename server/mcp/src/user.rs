@@ -1,0 +1,102 @@
+//! A word of the user at the client: whether this may be done, asked by `elicitation/create` while a call is open.
+//!
+//! It must never take silence, a closed form or an answer that it does not know for a yes, nor ask a client that did not
+//! declare forms. What is asked is shown to a person, so the caller of [`User::permits`] bounds and sanitises it.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::connection::{Caller, Connection};
+use crate::era::Era;
+
+/// The member of the form that is the user's choice.
+const CHOICE: &str = "permit";
+
+/// What the user said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Word {
+    /// Yes, this once.
+    Yes,
+    /// No: they chose so, or declined to answer.
+    No,
+    /// Nothing: the form was closed, the client shows none, or nobody answered in time.
+    None,
+}
+
+impl Word {
+    /// The word in the result of `elicitation/create`.
+    pub(crate) fn of(result: &Value) -> Self {
+        match result["action"].as_str() {
+            Some("accept") if result["content"][CHOICE] == true => Self::Yes,
+            Some("accept" | "decline") => Self::No,
+            _ => Self::None,
+        }
+    }
+}
+
+/// A form on its way to the client.
+pub(crate) struct Form {
+    pub(crate) params: Value,
+    pub(crate) patience: Duration,
+    pub(crate) word: oneshot::Sender<Word>,
+}
+
+/// The user at the client of one call. Clones are cheap.
+#[derive(Debug, Clone)]
+pub struct User(Option<mpsc::Sender<Form>>);
+
+impl User {
+    /// The user at this caller's client, who can be asked if the client declared that it shows forms. A request of the
+    /// modern era takes none: there a question is an answer of its own, and these are not made.
+    pub(crate) fn of(caller: &Caller, connection: &Connection, forms: &mpsc::Sender<Form>) -> Self {
+        let opened = connection.ready().filter(|_| caller.route.era == Era::Legacy);
+        let elicitation = opened.and_then(|opened| opened.capabilities.get("elicitation")?.as_object());
+        // Before the modes had names, the capability was empty.
+        let shows_forms = elicitation.is_some_and(|modes| modes.is_empty() || modes.contains_key("form"));
+        Self(shows_forms.then(|| forms.clone()))
+    }
+
+    /// Whether the client shows forms.
+    pub fn can_be_asked(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Asks the user to permit this once. When the returned future is dropped, the form is taken back.
+    pub async fn permits(&self, what: String, title: &str, patience: Duration) -> Word {
+        let Some(forms) = &self.0 else { return Word::None };
+        let schema = json!({
+            "type": "object",
+            "properties": {CHOICE: {"type": "boolean", "title": title, "default": false}},
+            "required": [CHOICE]
+        });
+        let params = json!({"message": what, "requestedSchema": schema});
+        let (word, said) = oneshot::channel();
+        if forms.send(Form { params, patience, word }).await.is_err() {
+            return Word::None;
+        }
+        said.await.unwrap_or(Word::None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_chosen_yes_is_a_yes() {
+        for (result, expected) in [
+            (json!({"action": "accept", "content": {"permit": true}}), Word::Yes),
+            (json!({"action": "accept", "content": {"permit": false}}), Word::No),
+            (json!({"action": "accept", "content": {"permit": "true"}}), Word::No),
+            (json!({"action": "accept"}), Word::No),
+            (json!({"action": "decline"}), Word::No),
+            (json!({"action": "cancel"}), Word::None),
+            (json!({"action": "later"}), Word::None),
+            (json!([]), Word::None),
+        ] {
+            assert_eq!(Word::of(&result), expected, "{result}");
+        }
+    }
+}
