@@ -342,6 +342,13 @@ def stands_by(world):
     ensure(not fails and text.startswith("it runs"), text)
     ensure(not any("4711" in process for process in world.processes()), f"still there: {world.processes()}")
     ready()
+    # Over its protocol the program may write into the folder for temporary files, which this world is in.
+    ask(answer, how="cold", permissions="workspace")
+    time.sleep(1)
+    ready()
+    fails, text, _ = ask([{"write": str(world.beside / "written")}, {"text": "it is written"}], permissions="workspace")
+    ensure(not (world.beside / "written").exists(), "it wrote outside of its folder")
+    ensure(fails and "(refused: " in text, text)
     ask(answer, tool="explain", how="cold", command="ls")
     # The other program gives its place up first.
     time.sleep(1)

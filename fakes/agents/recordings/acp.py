@@ -84,14 +84,18 @@ def standing_by(world, model, argv, env, log):
     """What a process that stands by does: permissions by arguments, a new session for each prompt, and what a session leaves."""
     for flags in PERMISSIONS:
         log.append({"ms": 0, "dir": "step", "msg": "--acp " + " ".join(flags)})
-        subprocess.run(["find", world.project, world.beside, "-type", "f", "-delete"], check=True)
+        subprocess.run(["find", world.project, world.beside, world.root + "/tmp", "-name", "*-*", "-type", "f", "-delete"], check=True)
         c = Client(world, argv + flags, env, log)
 
         def say(what):
             log.append({"ms": round((time.monotonic() - c.begin) * 1000), "dir": "step", "msg": what})
 
         def ask(session, steps):
-            model.script = json.loads(json.dumps(steps).replace("@PROJECT@", world.project).replace("@BESIDE@", world.beside))
+            places = {"@PROJECT@": world.project, "@BESIDE@": world.beside, "@TMP@": world.root + "/tmp"}
+            text = json.dumps(steps)
+            for name, path in places.items():
+                text = text.replace(name, path)
+            model.script = json.loads(text)
             model.at = 0
             return c.ask("session/prompt", {"sessionId": session, "prompt": [{"type": "text", "text": "hello"}]})
 
@@ -107,6 +111,7 @@ def standing_by(world, model, argv, env, log):
             [{"shell": "touch shell-made"}, {"text": "AFTER-SHELL"}],
             [{"write": "@PROJECT@/write-inside"}, {"text": "AFTER-INSIDE"}],
             [{"write": "@BESIDE@/write-outside"}, {"text": "AFTER-OUTSIDE"}],
+            [{"write": "@TMP@/write-temporary"}, {"text": "AFTER-TEMPORARY"}],
             [{"shell": "sleep 47 & echo started"}, {"text": "AFTER-BACKGROUND"}],
             [{"shell": "echo hi"}, {"status": 402, "message": "You have no quota"}],
         )):

@@ -115,6 +115,9 @@ pub struct Warm {
     pub oldest: [u64; 3],
     /// The file of a session's events below the agent's own folder; `{}` stands for the session.
     pub events: &'static str,
+    /// The argument that keeps a run of its own out of the folder for temporary files. Over the protocol it does not hold, so
+    /// a program with it is given a folder of its own in its place.
+    pub without_temporary: &'static str,
 }
 
 /// A model that is asked for where the program lists it.
@@ -284,6 +287,7 @@ pub const AGENTS: &[Agent] = &[
             arguments: &["--acp"],
             oldest: [1, 0, 102],
             events: "session-state/{}/events.jsonl",
+            without_temporary: "--disallow-temp-dir",
         }),
         signed_in_by: SignedInBy {
             variables: &["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_BASE_URL"],

@@ -3,6 +3,7 @@
 //! It must never give the program a variable that its row does not name, nor call output an answer if the program failed.
 
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -49,6 +50,8 @@ pub struct AgentKind {
     pub storage: Arc<dyn Storage>,
     /// What the agents have stored.
     pub stored: Arc<dyn Stored>,
+    /// The path of the home folder; empty if it has none.
+    pub home: PathBuf,
 }
 
 impl AgentKind {

@@ -202,8 +202,7 @@ impl AskProvider {
         let consumer =
             reads_as(self.parts.consumer.as_ref(), HOSTS, client).map_err(|error| error.to_string())?;
         let (mut ask, mut task) = self.job(&question, &found, consumer.to_string(), client)?;
-        // Where the operator permits less than all, nothing that is asked later widens it.
-        task.asks_user = question.permissions == Permissions::All && call.user.can_be_asked();
+        task.asks_user = call.user.can_be_asked();
         let longest = match call.beyond {
             Beyond::GivenUp => None,
             Beyond::KeptOpen(every) => Some((every, self.parts.settings.wait)),

@@ -228,6 +228,7 @@ impl Processes for SimJobs {
             processes: Arc::new(self.clone()),
             storage: Arc::new(on_disk.storage()),
             stored: Arc::new(self.0.agents.clone()),
+            home: "/home/alice/.entraclaw".into(),
         };
         let parts = RunParts {
             storage: Arc::new(on_disk.storage()),

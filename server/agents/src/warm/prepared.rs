@@ -30,6 +30,10 @@ use crate::report::Said;
 use crate::task::{Warm, WarmLine};
 use crate::wait::{PERMITTED, USER_PATIENCE};
 
+/// The folder below the home folder for temporary files of programs that must not write into the system's, and the
+/// variables that name it.
+const TEMPORARY: &str = "agents/temporary";
+const TEMPORARY_BY: [&str; 3] = ["TMPDIR", "TEMP", "TMP"];
 /// How long the program may take to be ready: it may have to unpack itself first.
 const READY_MAX: Duration = Duration::from_secs(60);
 /// How long it may take to begin or to load a session.
@@ -80,12 +84,8 @@ impl WarmAgent {
         // The question before has asked the program, if it was not known.
         let listed = line.if_listed.as_ref().filter(|asked| was_listed(&*kind.storage, asked));
         argv.extend(listed.and_then(|asked| row.model.with(&asked.model)).unwrap_or_default());
-        let start = Start {
-            argv,
-            folder: line.folder.clone(),
-            environment: kind.environment_of(row),
-            has_input: true,
-        };
+        let environment = environment(&kind, row, &argv)?;
+        let start = Start { argv, folder: line.folder.clone(), environment, has_input: true };
         let child = kind.programs.start(&start).map_err(|error| error.to_string())?;
         let Child { leader, input, output, errors, ended } = child;
         let complaint = Complaint::read(errors);
@@ -320,6 +320,19 @@ impl WarmAgent {
     }
 }
 
+/// The environment of a program that stands by.
+fn environment(kind: &AgentKind, row: &Agent, argv: &[String]) -> Result<Vec<(String, String)>, String> {
+    let mut environment = kind.environment_of(row);
+    let flag = row.warm.map(|warm| warm.without_temporary);
+    if argv.iter().any(|argument| Some(argument.as_str()) == flag) {
+        let folder = kind.storage.create_dir(TEMPORARY).map(|()| kind.home.join(TEMPORARY));
+        let folder = folder.map_err(|error| format!("its folder for temporary files is missing: {error}"))?;
+        environment.retain(|(name, _)| !TEMPORARY_BY.contains(&name.as_str()));
+        environment.extend(TEMPORARY_BY.map(|name| (name.to_owned(), folder.to_string_lossy().into_owned())));
+    }
+    Ok(environment)
+}
+
 /// Whether a wish is permitted: by the user at the caller's client if they are asked, and else not.
 async fn decided(running: &Running, wish: Wish, secrets: &Secrets, asks_user: bool) -> (Wish, bool) {
     let is_permitted = asks_user
@@ -442,5 +455,41 @@ impl Complaint {
 impl Drop for Complaint {
     fn drop(&mut self) {
         self.reader.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::agent::AGENTS;
+    use crate::stored::SystemStored;
+    use entraclaw_seams::processes::SimulatedProcesses;
+    use entraclaw_seams::programs::SystemPrograms;
+    use entraclaw_seams::storage::MemoryStorage;
+
+    fn names(argv: &[&str]) -> Vec<String> {
+        let kind = AgentKind {
+            environment: vec![
+                ("HOME".to_owned(), "/home/alice".to_owned()),
+                ("TMPDIR".to_owned(), "/tmp".to_owned()),
+            ],
+            programs: Arc::new(SystemPrograms),
+            processes: Arc::new(SimulatedProcesses::default()),
+            storage: Arc::new(MemoryStorage::new()),
+            stored: Arc::new(SystemStored),
+            home: "/home/alice/.entraclaw".into(),
+        };
+        let argv: Vec<String> = argv.iter().map(|argument| (*argument).to_owned()).collect();
+        let environment = environment(&kind, &AGENTS[0], &argv).unwrap();
+        let temporary = environment.into_iter().filter(|(name, _)| TEMPORARY_BY.contains(&name.as_str()));
+        temporary.map(|(name, folder)| format!("{name}={folder}")).collect()
+    }
+
+    #[test]
+    fn a_program_that_must_not_write_into_temporary_folders_has_one_of_its_own() {
+        assert_eq!(names(&["copilot", "--acp", "--allow-all-tools"]), ["TMPDIR=/tmp"]);
+        let own =
+            ["TMPDIR", "TEMP", "TMP"].map(|name| format!("{name}=/home/alice/.entraclaw/agents/temporary"));
+        assert_eq!(names(&["copilot", "--acp", "--disallow-temp-dir"]), own);
     }
 }

@@ -107,6 +107,7 @@ async fn work(purpose: Purpose, storage: DiskStorage, environment: Environment) 
     let texts = |variables: BTreeMap<String, OsString>| {
         variables.into_iter().filter_map(|(name, value)| Some((name, value.into_string().ok()?))).collect()
     };
+    let home = storage.root().to_owned();
     let storage: Arc<dyn Storage> = Arc::new(storage);
     let agents = AgentKind {
         environment: texts(environment.for_agents),
@@ -114,6 +115,7 @@ async fn work(purpose: Purpose, storage: DiskStorage, environment: Environment) 
         processes: Arc::new(SystemProcesses),
         storage: storage.clone(),
         stored: Arc::new(SystemStored),
+        home,
     };
     let parts = RunParts {
         storage,
