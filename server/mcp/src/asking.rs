@@ -12,6 +12,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::Instant;
 
 use crate::message::Id;
+use crate::roots::Roots;
 use crate::user::{Form, Word};
 
 /// The beginning of the ids of these requests. They are a space of their own: the client's ids are for its requests.
@@ -64,7 +65,7 @@ impl Default for Asking {
 impl Asking {
     /// The folders, as they become known.
     pub(crate) fn roots(&self) -> Roots {
-        Roots(self.roots.subscribe())
+        Roots::new(self.roots.subscribe())
     }
 
     /// The request for the client's folders; `None` if too many requests are open.
@@ -143,18 +144,5 @@ impl Asking {
                 let _ = word.send(result.map_or(Word::None, Word::of));
             }
         }
-    }
-}
-
-/// The folders that the client of a session tells as its own, as they become known. Clones are cheap.
-#[derive(Debug, Clone)]
-pub struct Roots(watch::Receiver<Option<Vec<String>>>);
-
-impl Roots {
-    /// Their addresses, in the client's order. It waits at most so long for an answer that is on its way, and is empty
-    /// without one.
-    pub async fn within(mut self, patience: Duration) -> Vec<String> {
-        let known = tokio::time::timeout(patience, self.0.wait_for(Option::is_some)).await;
-        known.ok().and_then(Result::ok).and_then(|known| known.clone()).unwrap_or_default()
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::answer::{ANSWER_BYTES_MAX, Answer};
-use crate::asking::{Asking, Roots};
+use crate::asking::Asking;
 use crate::era::{Era, META_SERVER};
 use crate::framing::LINE_BYTES_MAX;
 use crate::hosts::{self, HOSTS, HostRow, why_missing};
@@ -19,6 +19,7 @@ use crate::level::Level;
 use crate::message::{Id, RpcError, notification, response};
 use crate::outgoing::{OUT_BYTES_MAX, Outgoing};
 use crate::receipt::Receipt;
+use crate::roots::Roots;
 
 /// The options of a connection, beside its providers.
 pub struct Options {

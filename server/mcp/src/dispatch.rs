@@ -180,7 +180,11 @@ impl Session {
             (Era::Legacy, "logging/setLevel") => self.set_level(&params),
             (Era::Legacy, "resources/subscribe") => self.subscribe(&params, true),
             (Era::Legacy, "resources/unsubscribe") => self.subscribe(&params, false),
-            (_, "prompts/get") if !self.prompts.is_empty() => self.get_prompt(caller, params),
+            (_, "prompts/get") if !self.prompts.is_empty() => match self.get_prompt(caller, params) {
+                Ok(None) => return,
+                Ok(Some(prompt)) => Ok(prompt),
+                Err(error) => Err(error),
+            },
             // Without prompts this is not declared, but some hosts ask anyway and show an error as a broken server.
             (era, "prompts/list") if era == Era::Legacy || !self.prompts.is_empty() => {
                 // Then the list is empty, without the members of a page.
@@ -223,13 +227,17 @@ impl Session {
         tools.collect()
     }
 
-    fn get_prompt(&mut self, caller: &Caller, mut params: Object) -> Result<Value, RpcError> {
+    /// The prompt; `None` if its provider answers by itself.
+    fn get_prompt(&mut self, caller: &Caller, mut params: Object) -> Result<Option<Value>, RpcError> {
         let arguments = take_arguments(&mut params);
         let name = text(&params, "name")?;
         let arguments = &arguments?;
         let offered = self.prompts.iter().find(|(_, prompt)| prompt.name == name).map(|(at, _)| *at);
         if let Some(provider) = offered.and_then(|at| self.providers.get_mut(at)) {
-            return provider.prompt(name, arguments, caller);
+            if provider.answer_prompt(name, arguments, caller, &mut self.connection) {
+                return Ok(None);
+            }
+            return provider.prompt(name, arguments, caller).map(Some);
         }
         let names: Vec<&str> = self.prompts.iter().map(|(_, prompt)| prompt.name.as_str()).collect();
         let error = format!("params.name: no prompt is named `{name}`; there are {}", names.join(", "));

@@ -168,6 +168,18 @@ pub trait Provider: Send {
         Err(RpcError::invalid_params(format!("params.name: no prompt is named `{name}`")))
     }
 
+    /// Answers `prompts/get` for one of its prompts by itself, at once or later; returns `false` if [`Provider::prompt`] has
+    /// the result.
+    fn answer_prompt(
+        &mut self,
+        _name: &str,
+        _arguments: &Object,
+        _caller: &Caller,
+        _connection: &mut Connection,
+    ) -> bool {
+        false
+    }
+
     /// Answers a method of an extension; returns `false` if the method is not its own.
     fn request(
         &mut self,
