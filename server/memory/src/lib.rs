@@ -2,13 +2,14 @@
 //!
 //! From the ground up: `files` is the seam to files that belong to others, `text` makes what leaves the crate safe to
 //! show, `context` keeps the notes that agents share in a workspace, `stores` reads the sessions of other
-//! programs, `search` finds what was said in them.
+//! programs, `search` finds what was said in them, `provider` offers both to a host.
 //!
 //! It must never write into another program's store, nor create any file but the context file in a workspace. What it
 //! hands out is data that a person or an agent wrote. It must never hand out a secret that it can recognise.
 
 pub mod context;
 pub mod files;
+pub mod provider;
 pub mod search;
 pub mod stores;
 pub mod text;

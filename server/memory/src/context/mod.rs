@@ -25,7 +25,8 @@ pub use range::Range;
 pub use results::{
     Appended, ContextSummary, Initialized, KnownWorkspace, ReadContext, ReadMetadata, RecentSession, Stats,
 };
-pub use workspace::{WorkspaceHints, find_workspace};
+pub(crate) use workspace::is_path;
+pub use workspace::{WorkspaceHints, find_workspace, repository};
 
 /// The name of the context file, unless the operator gives another one.
 pub const FILE_NAME: &str = "context.md";

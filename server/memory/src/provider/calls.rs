@@ -1,0 +1,192 @@
+//! The tools at work: each reads its arguments on the connection, and does the rest beside it.
+//! It must never begin with an argument that is wrong, nor answer with more than a host shows.
+
+use entraclaw_mcp::message::Object;
+use entraclaw_mcp::{Answer, Arguments, Refusal};
+use jiff::civil::Date;
+use jiff::{Timestamp, ToSpan as _};
+
+use super::failure::Failure;
+use super::fit::{TEXT_BYTES_MAX, fits, fitting, piece};
+use super::resources::Wanted;
+use super::results::search_results;
+use super::shared::{From, Shared};
+use crate::context::{Author, Entry, Format, Project, Range};
+use crate::search::Filter;
+use crate::stores::{Agent, find};
+use crate::text;
+
+/// Most sessions that a search tells of.
+const LIMIT_MAX: u64 = 50;
+/// Without a range, at most so many of the last sessions are tried to fit.
+const SESSIONS_TRIED_MAX: usize = 64;
+/// The name of a writer whose host gives none.
+const UNNAMED: &str = "unnamed";
+
+/// What is done beside the connection.
+pub(super) type Work = Box<dyn FnOnce(&Shared, &From) -> Result<Answer, Failure> + Send>;
+
+/// Reads the arguments of a call.
+pub(super) fn begin(tool: &str, arguments: Object) -> Result<Work, Refusal> {
+    let given = Arguments::new(arguments);
+    match tool {
+        "append_context" => append(given),
+        "init_context" => init(given),
+        "search_conversations" => search(given),
+        "get_context_summary" => summary(given),
+        "read_context_resource" => resource(given),
+        _ => read(given),
+    }
+}
+
+fn optional(given: &mut Arguments, name: &'static str) -> Result<Option<String>, Refusal> {
+    Ok(Some(given.text(name, "")?).filter(|text| !text.trim().is_empty()))
+}
+
+fn offset(given: &mut Arguments) -> Result<Option<usize>, Refusal> {
+    let offset = given.integer("offset", u64::MAX, 0, u64::MAX)?;
+    Ok(if offset == u64::MAX { None } else { usize::try_from(offset).ok() })
+}
+
+fn read(mut given: Arguments) -> Result<Work, Refusal> {
+    let workspace = optional(&mut given, "workspace")?;
+    let format = match &*given.text("format", "markdown")? {
+        "markdown" => Format::Markdown,
+        "plain" => Format::Plain,
+        other => {
+            return Err(format!("format: expected markdown or plain, got {:?}", text::safe_line(other, 40)));
+        }
+    };
+    let range = optional(&mut given, "range")?;
+    let range: Option<Range> =
+        range.map(|range| range.parse()).transpose().map_err(|problem| format!("range: {problem}"))?;
+    let offset = offset(&mut given)?;
+    given.finish()?;
+    Ok(Box::new(move |shared, from| {
+        let workspace = shared.workspace(workspace.as_deref(), from)?;
+        let read = |range| -> Result<_, Failure> {
+            let mut found = shared.contexts.read(&workspace, format, range)?;
+            found.content = text::safe(&found.content);
+            Ok(found)
+        };
+        let mut found = read(range.unwrap_or_default())?;
+        if range.is_none() && offset.is_none() && !fits(&found.content) {
+            let count = found.metadata.session_count;
+            for last in (1..=count.saturating_sub(1).min(SESSIONS_TRIED_MAX)).rev() {
+                let newest = read(Range::LastSessions(last))?;
+                let note = format!(
+                    "[{} older sessions are left out here: call read_context with offset 0, or with a range]\n\n",
+                    count - last
+                );
+                let shown = note + &newest.content;
+                if fits(&shown) {
+                    found.content = shown;
+                    return Ok(Answer::json(&found));
+                }
+            }
+        }
+        found.content =
+            piece(&found.content, offset.unwrap_or(0), "read_context").map_err(Failure::params)?;
+        Ok(Answer::json(&found))
+    }))
+}
+
+fn append(mut given: Arguments) -> Result<Work, Refusal> {
+    let content = given.required_text("content", "what to note")?;
+    let workspace = optional(&mut given, "workspace")?;
+    let title = optional(&mut given, "title")?;
+    given.finish()?;
+    Ok(Box::new(move |shared, from| {
+        let workspace = shared.workspace(workspace.as_deref(), from)?;
+        let author = Author::Agent(from.client.as_deref().unwrap_or(UNNAMED));
+        let entry = Entry { content: &content, title: title.as_deref(), author };
+        Ok(Answer::json(&shared.contexts.append(&workspace, &entry)?))
+    }))
+}
+
+fn init(mut given: Arguments) -> Result<Work, Refusal> {
+    let workspace = optional(&mut given, "workspace")?;
+    let name = given.text("projectName", "")?;
+    let description = optional(&mut given, "projectDescription")?;
+    given.finish()?;
+    Ok(Box::new(move |shared, from| {
+        let workspace = shared.workspace(workspace.as_deref(), from)?;
+        let project = Project { name: &name, description: description.as_deref() };
+        Ok(Answer::json(&shared.contexts.init(&workspace, &project)?))
+    }))
+}
+
+fn summary(mut given: Arguments) -> Result<Work, Refusal> {
+    let workspace = optional(&mut given, "workspace")?;
+    given.finish()?;
+    Ok(Box::new(move |shared, from| {
+        let workspace = shared.workspace(workspace.as_deref(), from)?;
+        let mut summary = shared.contexts.summary(&workspace)?;
+        for recent in &mut summary.recent_sessions {
+            recent.preview = text::safe_line(&recent.preview, usize::MAX);
+        }
+        Ok(Answer::json(&summary))
+    }))
+}
+
+fn search(mut given: Arguments) -> Result<Work, Refusal> {
+    let query = given.text("query", "")?;
+    let limit = given.integer("limit", 10, 1, LIMIT_MAX)?;
+    let (date_from, date_to) = (optional(&mut given, "dateFrom")?, optional(&mut given, "dateTo")?);
+    let agent = optional(&mut given, "agent")?;
+    let folder = optional(&mut given, "workspace")?;
+    let has_details = given.boolean("details", false)?;
+    given.finish()?;
+    Ok(Box::new(move |shared, _| {
+        if !query.chars().any(char::is_alphanumeric) {
+            let says = "query: there is no word in it; give one or more words that were said";
+            return Err(Failure::new("INVALID_QUERY", says));
+        }
+        let agent = agent.map(|name| agent_named(&name)).transpose()?;
+        let day = |name: &str, text: Option<String>| text.map(|text| day(name, &text)).transpose();
+        let (since, until) = (day("dateFrom", date_from)?, day("dateTo", date_to)?);
+        // The last day counts whole.
+        let until = until.and_then(|day| day.checked_add(1.day()).ok());
+        let begin = |day: Date| -> Option<Timestamp> {
+            Some(day.to_zoned(shared.parts.zone.clone()).ok()?.timestamp())
+        };
+        let (since, until) = (since.and_then(begin), until.and_then(begin));
+        let filter = Filter { agent, role: None, folder, since, until };
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let answer = shared.with_memory(|memory| Ok(memory.search(&query, &filter, limit)?))?;
+        if answer.sessions.is_empty() && find(&*shared.parts.files, &shared.parts.homes).0.is_empty() {
+            let says = "no agent on this machine has kept a session here; `entraclaw doctor` tells where they are looked for";
+            return Err(Failure::new("NO_SESSIONS", says));
+        }
+        let mut results = search_results(shared, answer, has_details);
+        results.results = fitting(results.results, TEXT_BYTES_MAX);
+        Ok(Answer::json(&results))
+    }))
+}
+
+fn agent_named(name: &str) -> Result<Agent, Failure> {
+    Agent::by_name(name).ok_or_else(|| {
+        let names = Agent::ALL.map(Agent::as_str).join(", ");
+        Failure::new("INVALID_QUERY", format!("agent: {:?} is none of {names}", text::safe_line(name, 40)))
+    })
+}
+
+fn day(name: &str, text: &str) -> Result<Date, Failure> {
+    text.trim().parse().map_err(|_| {
+        let shown = text::safe_line(text, 40);
+        Failure::new("INVALID_QUERY", format!("{name}: {shown:?} is no date; write it like 2026-02-04"))
+    })
+}
+
+fn resource(mut given: Arguments) -> Result<Work, Refusal> {
+    let uri = given.required_text("uri", "the address of a resource, such as context://current")?;
+    let offset = offset(&mut given)?;
+    given.finish()?;
+    let wanted = Wanted::parse(uri.trim())
+        .ok_or("uri: there is no such resource here; see this tool's description")?;
+    Ok(Box::new(move |shared, from| {
+        let content = wanted?.read(shared, from)?;
+        let shown = piece(&content.text, offset.unwrap_or(0), "read_context_resource");
+        Ok(Answer::text(&shown.map_err(Failure::params)?))
+    }))
+}

@@ -1,0 +1,99 @@
+//! What all calls of one server share: the context files, the search, the places.
+//! It must never be touched on the connection's own thread, as it reads files.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use entraclaw_seams::clock::Clock;
+use entraclaw_seams::storage::Storage;
+use jiff::tz::TimeZone;
+
+use super::beside::Beside;
+use super::failure::Failure;
+use super::scope::Scope;
+use crate::context::{Contexts, ContextsParts};
+use crate::files::ContextFiles;
+use crate::search::{IndexPlace, Memory, MemoryParts};
+use crate::stores::Homes;
+
+/// The parts of the provider.
+pub struct ContextParts {
+    /// The home folder.
+    pub storage: Arc<dyn Storage>,
+    /// The files of the workspaces and of the agents.
+    pub files: Arc<dyn ContextFiles>,
+    /// Where the agents keep their sessions.
+    pub homes: Homes,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// In which zone times are shown.
+    pub zone: TimeZone,
+    /// Where the index of the search is.
+    pub index: IndexPlace,
+    /// The name of the context file.
+    pub file_name: String,
+    /// Which workspaces there are.
+    pub scope: Scope,
+    /// Where files are touched.
+    pub beside: Beside,
+}
+
+/// What all calls share.
+pub(super) struct Shared {
+    pub(super) parts: ContextParts,
+    pub(super) contexts: Contexts,
+    /// The search, once it was asked for.
+    memory: Mutex<Option<Memory>>,
+}
+
+/// Who calls, and from where.
+#[derive(Debug, Clone, Default)]
+pub(super) struct From {
+    /// The folders that the host tells.
+    pub(super) roots: Vec<PathBuf>,
+    /// The name of the host.
+    pub(super) client: Option<String>,
+}
+
+impl Shared {
+    pub(super) fn new(parts: ContextParts) -> Self {
+        let contexts = Contexts::new(ContextsParts {
+            storage: parts.storage.clone(),
+            files: parts.files.clone(),
+            clock: parts.clock.clone(),
+            zone: parts.zone.clone(),
+            file_name: parts.file_name.clone(),
+            bytes_max: Contexts::BYTES_MAX,
+        });
+        Self { parts, contexts, memory: Mutex::new(None) }
+    }
+
+    /// The workspace that a call means.
+    pub(super) fn workspace(&self, parameter: Option<&str>, from: &From) -> Result<PathBuf, Failure> {
+        self.parts.scope.find(&*self.parts.files, &self.contexts, parameter, &from.roots)
+    }
+
+    /// Works with the search. The first call opens the index.
+    pub(super) fn with_memory<T>(
+        &self,
+        work: impl FnOnce(&mut Memory) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
+        let opened = match memory.take() {
+            Some(opened) => opened,
+            None => Memory::open(MemoryParts {
+                storage: self.parts.storage.clone(),
+                files: self.parts.files.clone(),
+                homes: self.parts.homes.clone(),
+                clock: self.parts.clock.clone(),
+                index: self.parts.index.clone(),
+            })?,
+        };
+        work(memory.insert(opened))
+    }
+
+    /// A day, as the person reads it.
+    pub(super) fn day(&self, at: jiff::Timestamp) -> String {
+        at.to_zoned(self.parts.zone.clone()).strftime("%Y-%m-%d").to_string()
+    }
+}

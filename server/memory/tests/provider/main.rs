@@ -1,0 +1,6 @@
+//! The provider `context` on the wire, in both eras, over simulated files.
+
+mod calls;
+mod resources;
+mod scope;
+mod support;
