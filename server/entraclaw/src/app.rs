@@ -3,6 +3,7 @@
 
 mod ask;
 mod bot;
+mod context;
 mod health;
 mod lead;
 mod only;
@@ -51,6 +52,7 @@ use entraclaw_seams::processes::{Processes, SimulatedProcesses};
 use entraclaw_seams::random::Random;
 use entraclaw_seams::storage::{MemoryStorage, Storage};
 
+pub use self::context::ContextSeams;
 use self::health::health;
 use self::lead::keep_up;
 use self::sponsors::{Sponsors, know_sponsors};
@@ -93,6 +95,8 @@ pub struct App {
     pub program: PathBuf,
     /// The programs of other coding agents.
     pub finder: Arc<dyn Finder>,
+    /// What shared context needs of the machine.
+    pub context: ContextSeams,
     /// Whether the chosen tools are all there is: no inbox and no source.
     pub is_only: bool,
     /// More providers beside the server's own.
@@ -121,6 +125,8 @@ impl App {
         storage: Arc<dyn Storage>,
         transport: Arc<dyn HttpTransport>,
     ) -> Self {
+        let nowhere = PathBuf::from("/");
+        let context = ContextSeams::simulated(MemoryStorage::new(), clock.clone(), nowhere.clone(), nowhere);
         let (teams_status, mail_status) = (SourceStatus::default(), SourceStatus::default());
         let (login_transport, keys) = (transport.clone(), Arc::new(MemoryKeyStore::default()));
         Self {
@@ -139,6 +145,7 @@ impl App {
             processes: Arc::new(SimulatedProcesses::default()),
             program: PathBuf::from("entraclaw"),
             finder: Arc::new(SystemFinder::default()),
+            context,
             is_only: false,
             providers: Vec::new(),
             inbox_socket: None,
@@ -304,6 +311,7 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
     session.providers.extend(bot.iter().map(|bot| Box::new(bot.provider(&journal)) as Box<dyn Provider>));
     session.providers.append(&mut app.providers);
     session.providers.extend(ask::provider(&app, true).map(|ask| Box::new(ask) as Box<dyn Provider>));
+    session.providers.extend(context::provider(&app).map(|context| Box::new(context) as Box<dyn Provider>));
     session.connection.left_out_sets = ToolSet::left_out_of(&app.config.tools);
     session.connection.why_no_tools = ", for `tools.sets` names only sets whose source is off";
     session.consumer.clone_from(&app.config.inbox.consumer);

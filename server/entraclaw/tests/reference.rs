@@ -156,6 +156,7 @@ fn every_test_and_scenario_that_the_page_about_asking_names_is_there() {
         if let Some((module, test)) = word.rsplit_once("::").filter(|(module, _)| *module != "work") {
             let path = match module {
                 "work::ask" => "server/entraclaw/tests/work/ask.rs".to_owned(),
+                "roots" => "server/mcp/src/roots.rs".to_owned(),
                 _ => format!("server/agents/src/{module}.rs"),
             };
             let source = std::fs::read_to_string(root().join(&path)).unwrap_or_default();

@@ -4,7 +4,7 @@
 use entraclaw_mcp::{Exit, Options, Provider};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::{App, ask};
+use super::{App, ask, context};
 
 /// Serves one host with the chosen set until its pipes end.
 pub(super) async fn serve(
@@ -14,6 +14,7 @@ pub(super) async fn serve(
 ) -> Exit {
     let mut providers = std::mem::take(&mut app.providers);
     providers.extend(ask::provider(&app, false).map(|ask| Box::new(ask) as Box<dyn Provider>));
+    providers.extend(context::provider(&app).map(|context| Box::new(context) as Box<dyn Provider>));
     let options = Options { trouble: app.trouble.clone(), ..Options::default() };
     entraclaw_mcp::serve(options, providers, reader, writer).await
 }

@@ -11,7 +11,7 @@ use super::environment::Environment;
 use super::output;
 use super::place::{Entry, Home, Place};
 use super::serve;
-use super::setup::{ask_is_set_up, unattended};
+use super::setup::{is_set_up, unattended};
 use crate::app::App;
 use crate::doctor::{
     AgentFacts, Answered, AskFacts, CertificateFacts, ConfigFacts, Facts, GraphFacts, HomeFacts, Level,
@@ -100,8 +100,8 @@ async fn facts(place: &Place, environment: &Environment) -> Facts {
 
 /// Looks for the agents that can be asked, if a session of this configuration or a host that was set up offers that.
 fn agents(app: &App, place: &Place) -> Option<AskFacts> {
-    let is_chosen =
-        app.config.tools.contains(&ToolSet::Ask) || place.disk.as_ref().is_some_and(ask_is_set_up);
+    let is_chosen = app.config.tools.contains(&ToolSet::Ask)
+        || place.disk.as_ref().is_some_and(|disk| is_set_up(disk, ToolSet::Ask));
     is_chosen.then(|| AskFacts {
         permissions: app.config.ask.settings.permissions.as_str(),
         agents: AGENTS.iter().map(|agent| AgentFacts { agent, found: app.finder.find(agent) }).collect(),

@@ -1,16 +1,24 @@
 //! The environment, which is read once and passed on as data.
 //! It must never be read anywhere else, and never be logged.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
+use crate::app::ContextSeams;
 use crate::config::key::HOME_VARIABLE;
 use crate::wake_ups::PROGRAM_VARIABLES;
 use entraclaw_agents::SystemFinder;
 use entraclaw_inbox::notice::WAKING_VARIABLES;
+use entraclaw_inbox::tool::ToolSet;
 use entraclaw_inbox::wake_up::{INBOX_VARIABLES, InboxSocket};
+use entraclaw_memory::files::DiskFiles;
+use entraclaw_memory::provider::{Beside, INDEX};
+use entraclaw_memory::search::IndexPlace;
+use entraclaw_memory::stores::{Homes, System};
 use entraclaw_seams::secret::Secret;
+use jiff::tz::TimeZone;
 
 /// The variables of hosts and systems that name the folders of a host's files.
 const HOST_FOLDERS: [&str; 5] =
@@ -24,12 +32,19 @@ const PEER_SOCKET: &str = "QWEN_CODE_MESSAGING_SOCKET";
 /// The variable with the token for that inbox.
 const PEER_TOKEN: &str = "QWEN_CODE_MESSAGING_TOKEN";
 
-/// The variables of the settings for other coding agents that have another beginning.
-const AGENT_SETTINGS: [&str; 2] = ["COPILOT_BINARY_PATH", "COPILOT_DEFAULT_MODEL"];
+/// The variables of settings that have another beginning: those for other coding agents, and those of the design document
+/// of shared context.
+const OTHER_SETTINGS: [&str; 3] = ["CONTEXT_FILE_NAME", "COPILOT_BINARY_PATH", "COPILOT_DEFAULT_MODEL"];
+/// The variable of the design document for how much is logged. Other programs have it too, so it counts only with a word
+/// of the document.
+const LOG_LEVEL: &str = "LOG_LEVEL";
+const LOG_LEVELS: [&str; 4] = ["error", "warn", "info", "debug"];
+/// The variable of the design document with the workspace.
+const WORKSPACE: &str = "WORKSPACE";
 
 /// The parts of the environment that the program may know.
 pub(super) struct Environment {
-    /// Variables that start with `ENTRACLAW_` or `ENTRABOT_`, and the two of [`AGENT_SETTINGS`].
+    /// Variables that start with `ENTRACLAW_` or `ENTRABOT_`, those of [`OTHER_SETTINGS`], and [`LOG_LEVEL`].
     pub(super) variables: BTreeMap<String, String>,
     /// The variables that started programs get.
     pub(super) for_programs: BTreeMap<String, OsString>,
@@ -47,6 +62,10 @@ pub(super) struct Environment {
     pub(super) user_home: Option<PathBuf>,
     /// The variables that name more certificates, if they are set.
     pub(super) certificates: Vec<&'static str>,
+    /// The variables that say where agents keep their sessions.
+    stores: BTreeMap<String, String>,
+    /// The workspace that the host or the user names.
+    workspace: Option<String>,
     /// The folders in which programs are searched; absolute paths only.
     search_path: Vec<PathBuf>,
 }
@@ -55,13 +74,14 @@ impl Environment {
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
     pub(super) fn read() -> Self {
         let ours = |name: &str| {
-            name.starts_with("ENTRACLAW_") || name.starts_with("ENTRABOT_") || AGENT_SETTINGS.contains(&name)
+            name.starts_with("ENTRACLAW_") || name.starts_with("ENTRABOT_") || OTHER_SETTINGS.contains(&name)
         };
         let variables = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value)))
             .filter(|(name, _)| ours(name))
             .map(|(name, value)| (name, text(value)))
             .filter(|(name, value)| !names_itself(name, value))
+            .chain(std::env::var(LOG_LEVEL).ok().and_then(|level| log_level(&level)))
             .collect();
         let home = if cfg!(windows) { "USERPROFILE" } else { "HOME" };
         let user_home = std::env::var_os(home).filter(|h| !h.is_empty()).map(PathBuf::from);
@@ -89,6 +109,7 @@ impl Environment {
         let search_path = std::env::split_paths(&search_path).filter(|folder| folder.is_absolute()).collect();
         let is_set = |name: &&str| std::env::var_os(*name).is_some_and(|value| !value.is_empty());
         let certificates = CERTIFICATES.into_iter().filter(is_set).collect();
+        let stores = Homes::VARIABLES.iter().filter_map(named).collect();
         Self {
             variables,
             for_programs,
@@ -99,6 +120,8 @@ impl Environment {
             host_folders,
             user_home,
             certificates,
+            stores,
+            workspace: whole(WORKSPACE),
             search_path,
         }
     }
@@ -120,6 +143,33 @@ impl Environment {
         }
     }
 
+    /// The names of the set variables that these sets of tools read of the environment, beside our own settings.
+    pub(super) fn needed_by(&self, sets: &BTreeSet<ToolSet>) -> Vec<String> {
+        let for_agents = self.for_agents.keys().filter(|_| sets.contains(&ToolSet::Ask));
+        let stores = self.stores.keys().filter(|_| sets.contains(&ToolSet::Context));
+        let names: BTreeSet<&String> = for_agents.chain(stores).collect();
+        names.into_iter().cloned().collect()
+    }
+
+    /// What the set of shared context needs of the machine, with the index of the search below `home`.
+    pub(super) fn context(&self, home: &str) -> ContextSeams {
+        let home = Some(home).filter(|home| !home.is_empty());
+        ContextSeams {
+            files: Arc::new(DiskFiles),
+            homes: Homes {
+                home: self.user_home.clone().unwrap_or_default(),
+                variables: self.stores.clone(),
+                system: System::here(),
+            },
+            zone: TimeZone::system(),
+            index: home
+                .map_or(IndexPlace::Memory, |home| IndexPlace::Folder(PathBuf::from(home).join(INDEX))),
+            workspace: self.workspace.clone(),
+            cwd: std::env::current_dir().unwrap_or_default(),
+            beside: Beside::Thread,
+        }
+    }
+
     /// The home folder: the flag, or else `ENTRACLAW_HOME`, or else `.entraclaw` in the user's home.
     pub(super) fn home(&self, flag: Option<PathBuf>) -> Option<PathBuf> {
         let stated = self.variables.get(HOME_VARIABLE).filter(|h| !h.is_empty()).map(PathBuf::from);
@@ -130,6 +180,11 @@ impl Environment {
     pub(super) fn default_home(&self) -> Option<PathBuf> {
         self.user_home.as_ref().map(|home| home.join(".entraclaw"))
     }
+}
+
+/// The setting that a level of the design document stands for.
+fn log_level(level: &str) -> Option<(String, String)> {
+    LOG_LEVELS.contains(&level).then(|| (LOG_LEVEL.to_owned(), level.to_owned()))
 }
 
 /// Whether a host has passed on a reference to an unset variable instead of a value.
@@ -145,6 +200,13 @@ fn text(value: OsString) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_level_of_another_program_is_no_setting() {
+        assert_eq!(log_level("debug").map(|(_, level)| level), Some("debug".to_owned()));
+        assert_eq!(log_level("verbose"), None);
+        assert_eq!(log_level("INFO"), None);
+    }
 
     #[test]
     fn an_unresolved_reference_is_no_value() {

@@ -7,6 +7,7 @@
 
 mod access;
 mod consumers;
+mod context;
 mod doctor;
 mod environment;
 mod hook;
@@ -69,6 +70,8 @@ enum Command {
     Inbox(inbox::Flags),
     /// Show the consumers of the inbox, or remove one that is not needed
     Consumers(consumers::Flags),
+    /// Show, begin or add to the notes that agents and people share in a workspace
+    Context(context::Flags),
     /// Print a line for each message as it comes, beside the agent
     Watch(watch::Flags),
     /// Do one job that outlives its caller: a session starts this command, not a person
@@ -151,6 +154,7 @@ pub fn run() -> ExitCode {
             Command::Status(flags) => status::run(flags),
             Command::Inbox(flags) => inbox::run(flags),
             Command::Consumers(flags) => consumers::run(flags),
+            Command::Context(flags) => context::run(flags),
             Command::Watch(flags) => watch::run(flags),
             Command::Work(flags) => work::run(flags),
             Command::Doctor(flags) => doctor::run(flags),

@@ -19,8 +19,9 @@ use entraclaw_seams::storage::{DiskStorage, MemoryStorage, Storage};
 
 pub(super) const CONFIG_FILE: &str = "config.toml";
 /// All folders that the home folder may have.
-const FOLDERS: [&str; 15] = [
+const FOLDERS: [&str; 18] = [
     "agents",
+    "context",
     "inbox",
     "inbox/index",
     "inbox/consumers",
@@ -31,6 +32,8 @@ const FOLDERS: [&str; 15] = [
     "hooks",
     "keys",
     "log",
+    "memory",
+    "memory/index",
     "setup",
     "standby",
     "waking",

@@ -43,10 +43,10 @@ pub(super) struct Flags {
     /// The consumer as which the inbox is read, with a cursor of its own [default: by the host's name]
     #[arg(long, value_name = "NAME")]
     consumer: Option<String>,
-    /// Which tools the model gets: some of inbound, reply, chats, people, files, mail, bot, ask [default: all but ask]
+    /// Which tools the model gets: some of inbound, reply, chats, people, files, mail, bot, ask, context [default: all but ask and context]
     #[arg(long, value_name = "SETS")]
     tools: Option<String>,
-    /// Offer the tools of one set and nothing else: no inbox, no source. Sets that can stand alone: ask
+    /// Offer the tools of one set and nothing else: no inbox, no source. Sets that can stand alone: ask, context
     #[arg(long, value_name = "SET", conflicts_with_all = ["tools", "events"])]
     only: Option<Only>,
     /// Offer the draft of MCP Events (events/list, events/poll, events/stream) to the host
@@ -59,12 +59,15 @@ pub(super) struct Flags {
 enum Only {
     /// Ask other coding agents.
     Ask,
+    /// Shared context, and the search over all sessions.
+    Context,
 }
 
 impl Only {
     fn set(self) -> ToolSet {
         match self {
             Self::Ask => ToolSet::Ask,
+            Self::Context => ToolSet::Context,
         }
     }
 }
@@ -119,6 +122,7 @@ pub(super) fn production(
     app.home = home_text;
     app.program = this_program();
     app.finder = Arc::new(environment.finder(app.config.ask.copilot.clone()));
+    app.context = environment.context(&app.home);
     app.wait = wait;
     app.login_transport = Arc::new(ReqwestTransport::new(login_loopback));
     app.keys = keys;

@@ -171,6 +171,12 @@ keys! {
     BOT_LOGIN_URL = "bot"."login_url" =>
         ADDRESS, "https://login.microsoftonline.com",
         "Where the bot signs in: Microsoft's address, or one on 127.0.0.1 for tests.";
+    CONTEXT_FILE_NAME = "context"."file_name" ["CONTEXT_FILE_NAME"] =>
+        Takes::Text("a name of a file"), "context.md",
+        "The name of the context file in a workspace.";
+    CONTEXT_WORKSPACES = "context"."workspaces" =>
+        Takes::Text("absolute paths with commas between"), "",
+        "Folders that a call may name as its workspace, each with all folders below, beside those that the host or the user has opened.";
     GATE_PAIRING = "gate"."pairing" =>
         Takes::Truth, "false",
         "Whether a stranger who writes in a 1:1 chat gets a code for `entraclaw pair`.";
@@ -204,7 +210,7 @@ keys! {
     INBOX_CONSUMER = "inbox"."consumer" =>
         Takes::Text("a name of a-z, 0-9, `.`, `_`, `-`"), "",
         "The consumer that sessions read as. Without it: the host's name decides.";
-    LOG_LEVEL = "log"."level" =>
+    LOG_LEVEL = "log"."level" ["LOG_LEVEL"] =>
         Takes::OneOf(&["off", "error", "warn", "info", "debug", "trace"]), "info",
         "How much is logged. The log goes to stderr.";
     LOG_FILE = "log"."file" =>
@@ -337,6 +343,7 @@ pub const SECTIONS: &[(&str, &str)] = &[
     ("inbox", "Who reads the inbox."),
     ("tools", "What the model can call."),
     ("ask", "Other coding agents as tools."),
+    ("context", "Shared context, and the search over all sessions."),
     ("wake", "A host's own ways to wake its agent, and what goes through them."),
     ("mcp", "What is offered to hosts beside the tools."),
     ("retention", "What is kept, and for how long."),
@@ -368,8 +375,12 @@ pub const OPENCODE_PASSWORD_ALIAS: &str = "ENTRACLAW_DOORS_OPENCODE_PASSWORD";
 pub const HOME_VARIABLE: &str = "ENTRACLAW_HOME";
 
 /// Variables that belong to no key of the file, and the purpose of each, in Markdown.
-pub const VARIABLES: [(&str, &str); 5] = [
+pub const VARIABLES: [(&str, &str); 6] = [
     (HOME_VARIABLE, "The home folder. Without it: `~/.entraclaw`."),
+    (
+        "WORKSPACE",
+        "The workspace of shared context, where a call names none. A placeholder that a host has left in it does not count.",
+    ),
     (
         ALLOW_VARIABLE,
         "Who may speak: `TENANT_ID/OBJECT_ID` or mail addresses with commas between. It replaces `[[allow]]`.",

@@ -102,6 +102,7 @@ impl Loader {
             ask: self.ask(),
             auth: self.auth(environment.get(key::ACCESS_TOKEN_VARIABLE)),
             bot: self.bot(environment),
+            context: self.context(),
             wake_ups: self.wake_ups(environment),
             sign_in: self.sign_in(),
             identity,

@@ -4,6 +4,7 @@
 mod ask;
 mod auth;
 mod bot;
+mod context;
 pub mod duration;
 mod error;
 mod file;
@@ -15,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 pub use ask::Ask;
+pub use context::Context;
 pub use error::{ConfigError, ConfigErrors, Origin};
 pub use key::Key;
 
@@ -41,6 +43,8 @@ pub struct Config {
     pub auth: Auth,
     /// `[bot]`
     pub bot: bot_source::Settings,
+    /// `[context]`
+    pub context: Context,
     /// `[wake]`
     pub wake_ups: WakeUpSettings,
     /// `[gate]`

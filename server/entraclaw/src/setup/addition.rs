@@ -1,4 +1,4 @@
-//! What `setup --with` adds: a carrier that is off by default, or other coding agents as tools.
+//! What `setup --with` adds: a carrier that is off by default, other coding agents as tools, or shared context.
 //!
 //! It must never read a word in two ways.
 
@@ -19,6 +19,8 @@ pub enum Addition {
     Carrier(Carrier),
     /// Other coding agents as tools.
     Ask,
+    /// Shared context, and the search over all sessions.
+    Context,
 }
 
 /// The additions of one word of the command line.
@@ -46,27 +48,44 @@ impl Addition {
     fn parse(word: &str) -> Result<Self, String> {
         match word {
             "ask" => Ok(Self::Ask),
-            _ if word.starts_with("ask=") => Err("ask takes no value".to_owned()),
+            "context" => Ok(Self::Context),
+            _ if word.starts_with("ask=") || word.starts_with("context=") => {
+                Err(format!("{} takes no value", word.split('=').next().unwrap_or(word)))
+            }
             _ => Carrier::parse(word).map(Self::Carrier),
+        }
+    }
+
+    /// The set of tools that it adds; `None` for a carrier.
+    pub fn set(&self) -> Option<ToolSet> {
+        match self {
+            Self::Carrier(_) => None,
+            Self::Ask => Some(ToolSet::Ask),
+            Self::Context => Some(ToolSet::Context),
         }
     }
 }
 
-/// The sets of tools of an entry that adds other coding agents to those of the configuration.
-pub fn sets_with_ask(configured: &BTreeSet<ToolSet>) -> String {
-    let is_in = |set: &ToolSet| *set == ToolSet::Ask || configured.contains(set);
+/// The sets of tools of an entry that adds some to those of the configuration.
+pub fn sets_with(added: &BTreeSet<ToolSet>, configured: &BTreeSet<ToolSet>) -> String {
+    let is_in = |set: &ToolSet| added.contains(set) || configured.contains(set);
     let sets: Vec<&str> = ToolSet::ALL.iter().filter(|set| is_in(set)).map(|set| set.as_str()).collect();
     sets.join(", ")
 }
 
-/// Whether a text that setup wrote adds other coding agents: setup names sets of tools for nothing else.
-pub fn adds_ask(text: &str) -> bool {
-    text.contains(&key::TOOLS_SETS.variable())
+/// Whether a text that setup wrote adds a set of tools: setup names sets only to add some.
+pub fn adds(text: &str, set: ToolSet) -> bool {
+    text.split(&key::TOOLS_SETS.variable()).skip(1).any(|rest| {
+        // Of JSON or TOML: what ends the name, then the value in quotes.
+        let value = rest.split_once([':', '=']).map_or("", |(_, value)| value);
+        let value = value.split('"').nth(1).unwrap_or_default();
+        value.split(',').any(|word| word.trim() == set.as_str())
+    })
 }
 
-/// Whether the content of a file adds other coding agents.
-pub fn content_adds_ask(content: &Content) -> bool {
-    adds_ask(&serde_json::to_string(content).unwrap_or_default())
+/// Whether the content of a file adds a set of tools.
+pub fn content_adds(content: &Content, set: ToolSet) -> bool {
+    adds(&serde_json::to_string(content).unwrap_or_default(), set)
 }
 
 #[cfg(test)]
@@ -82,19 +101,31 @@ mod tests {
         let path = Addition::Carrier(Carrier::InputFile(Some("/srv/a,b".to_owned())));
         let last = Additions::parse("ask,input-file=/srv/a,b");
         assert!(!cfg!(unix) || last == Ok(Additions(vec![Addition::Ask, path])), "{last:?}");
-        for wrong in ["", ",", "ask,,queue", "ask=1", "Ask", "asks", "ask queue", "delegate", "context,ask"] {
+        for wrong in ["", ",", "ask,,queue", "ask=1", "Ask", "asks", "ask queue", "delegate", "context=x"] {
             assert!(Additions::parse(wrong).is_err(), "{wrong}");
         }
         let refused = Additions::parse("ask,delegate").unwrap_err();
-        assert!(refused.starts_with("\"delegate\" is none of ask, channel, "), "{refused}");
+        assert!(refused.starts_with("\"delegate\" is none of ask, context, channel, "), "{refused}");
+        assert_eq!(additions("context,ask"), Ok(vec![Addition::Context, Addition::Ask]));
         assert!(Additions::parse("aks").unwrap_err().ends_with("; did you mean ask?"));
     }
 
     #[test]
     fn the_configured_sets_are_kept() {
         let few = [ToolSet::Inbound, ToolSet::Reply].into();
-        assert_eq!(sets_with_ask(&few), "inbound, reply, ask");
-        let usual = sets_with_ask(&ToolSet::DEFAULT.into());
-        assert_eq!(usual, ToolSet::ALL.map(ToolSet::as_str).join(", "));
+        assert_eq!(sets_with(&[ToolSet::Ask].into(), &few), "inbound, reply, ask");
+        let both = [ToolSet::Context, ToolSet::Ask].into();
+        assert_eq!(sets_with(&both, &ToolSet::DEFAULT.into()), ToolSet::ALL.map(ToolSet::as_str).join(", "));
+    }
+
+    #[test]
+    fn what_a_text_adds_is_read_from_its_value() {
+        for text in [
+            r#"{"env": {"ENTRACLAW_TOOLS_SETS": "inbound, context"}}"#,
+            "ENTRACLAW_TOOLS_SETS = \"inbound, context\"\nx = \"ask\"",
+        ] {
+            assert!(adds(text, ToolSet::Context) && !adds(text, ToolSet::Ask), "{text}");
+        }
+        assert!(!adds("context", ToolSet::Context));
     }
 }

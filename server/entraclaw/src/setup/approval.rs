@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::names::{ANSWERING_TOOLS, READING_TOOLS, SERVER};
+use super::names::{ANSWERING_TOOLS, CONTEXT_READING_TOOLS, READING_TOOLS, SERVER};
 
 /// The event at which GitHub Copilot CLI asks.
 pub const APPROVAL_EVENT: &str = "permissionRequest";
@@ -34,7 +34,9 @@ impl Approval<'_> {
             _ => {
                 let ours = tool.strip_prefix(SERVER).and_then(|rest| rest.strip_prefix('/'));
                 ours.is_some_and(|tool| {
-                    READING_TOOLS.contains(&tool) || (self.answers && ANSWERING_TOOLS.contains(&tool))
+                    READING_TOOLS.contains(&tool)
+                        || CONTEXT_READING_TOOLS.contains(&tool)
+                        || (self.answers && ANSWERING_TOOLS.contains(&tool))
                 })
             }
         };
@@ -85,9 +87,12 @@ mod tests {
         for command in commands {
             assert_eq!(says("bash", &json!({"command": command})), None, "{command}");
         }
+        assert_eq!(says("entraclaw/read_context", &json!({})), yes);
         for tool in [
             "write",
             "entraclaw/",
+            "entraclaw/append_context",
+            "entraclaw/init_context",
             "entraclaw/send_teams_message",
             "entraclawx/inbox_pull",
             "other/inbox_pull",

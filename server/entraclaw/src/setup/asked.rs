@@ -1,7 +1,9 @@
-//! What other coding agents need of a host that starts the server: variables by name, and what its user must know.
+//! What the added sets of tools need of a host that starts the server: variables by name, and what its user must know.
 //!
 //! It must never write a value of such a variable.
 
+use super::request::Request;
+use entraclaw_inbox::tool::ToolSet;
 use entraclaw_mcp::hosts::HandsDown;
 
 /// The variables that a host was seen to hand down which hands down few: Codex 0.169.0, by its recorded profile.
@@ -28,17 +30,32 @@ pub(super) fn kept_from_agents(handed: HandsDown, set: &[String]) -> Vec<String>
     set.iter().filter(is_kept).cloned().collect()
 }
 
-/// What the user must know of a setup that adds other agents.
-pub(super) fn notes(sets: Option<&str>, handed: HandsDown) -> Vec<String> {
-    let Some(sets) = sets else { return Vec::new() };
-    let mut notes = vec![
+/// What the user must know of a setup that adds sets of tools.
+pub(super) fn notes(request: &Request) -> Vec<String> {
+    let (added, handed) = (&request.added, request.handed_down());
+    let Some(sets) = &request.sets else { return Vec::new() };
+    let mut notes = Vec::new();
+    if added.contains(&ToolSet::Ask) {
+        notes.push(
         "With --with ask the model can have other coding agents do something here: `ask` may do all that you may do, commands \
          included, until `[ask] permissions` in config.toml says \"workspace\" or \"read-only\". `entraclaw doctor` says which \
          agents are installed."
             .to_owned(),
-        format!("The entry names its sets of tools ({sets}), so for this host `[tools] sets` in config.toml does not count."),
-    ];
-    if let HandsDown::EverythingSince([a, b, c]) = handed {
+        );
+    }
+    if added.contains(&ToolSet::Context) {
+        notes.push(
+            "With --with context the model can read and add to the notes in context.md of a workspace, and search what was said \
+             in the sessions of all coding agents on this machine, of other projects too. Secrets are left out of what it is shown."
+                .to_owned(),
+        );
+    }
+    notes.push(format!(
+        "The entry names its sets of tools ({sets}), so for this host `[tools] sets` in config.toml does not count."
+    ));
+    if added.contains(&ToolSet::Ask)
+        && let HandsDown::EverythingSince([a, b, c]) = handed
+    {
         notes.push(format!(
             "Before {a}.{b}.{c} a token in a variable does not reach an agent that is asked; sign the agent in by its own program \
              there."

@@ -16,12 +16,13 @@ mod receipt;
 mod recipe;
 mod request;
 mod runbook;
+mod skill;
 mod table;
 
 #[cfg(test)]
 mod tests;
 
-pub use addition::{Addition, Additions, adds_ask, content_adds_ask, sets_with_ask};
+pub use addition::{Addition, Additions, adds, content_adds, sets_with};
 pub use answers::{ANSWERS, AnswersRow, FirstAnswer, first_answer, lets_answer, told as told_of_answers};
 pub use approval::{ALLOW_ANSWERS, APPROVAL_EVENT, Approval};
 pub use content::{Content, Edit, Op, Path, Problem};

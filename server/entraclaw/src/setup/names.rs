@@ -6,5 +6,9 @@ pub(super) const SERVER: &str = "entraclaw";
 /// Tools that only read, which a host may run without asking.
 pub(super) const READING_TOOLS: [&str; 3] = ["wait_for_inbound_message", "inbox_pull", "inbound_queue_stats"];
 
+/// Tools of shared context that only read. They exist only where the operator has chosen that set.
+pub(super) const CONTEXT_READING_TOOLS: [&str; 4] =
+    ["get_context_summary", "read_context", "read_context_resource", "search_conversations"];
+
 /// Tools that answer a conversation. The gate decides whom they reach, and none of them changes who may write.
 pub(super) const ANSWERING_TOOLS: [&str; 3] = ["send_bot_message", "send_email", "send_teams_message"];

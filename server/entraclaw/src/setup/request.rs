@@ -2,6 +2,7 @@
 //!
 //! It must never have a default that differs from the host's own documentation.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
@@ -9,6 +10,7 @@ use clap::ValueEnum;
 use super::asked::kept_from_agents;
 use crate::config::key::{self, ACCESS_TOKEN_VARIABLE, BOT_SECRET_VARIABLE, HOME_VARIABLE};
 use entraclaw_inbox::rules::{Shell, WaitCommand};
+use entraclaw_inbox::tool::ToolSet;
 use entraclaw_mcp::hosts::{HOSTS, HandsDown};
 use entraclaw_mcp::nearest::nearest;
 
@@ -135,8 +137,8 @@ impl Carrier {
             ("input-file", Some(_)) => Err("input-file: give an absolute path".to_owned()),
             ("channel" | "extension" | "queue", Some(_)) => Err(format!("{name} takes no value")),
             _ => Err(format!(
-                "{name:?} is none of ask, channel, extension, queue, port[=N], input-file[=PATH]{}",
-                meant(name, &["ask", "channel", "extension", "queue", "port", "input-file"])
+                "{name:?} is none of ask, context, channel, extension, queue, port[=N], input-file[=PATH]{}",
+                meant(name, &["ask", "context", "channel", "extension", "queue", "port", "input-file"])
             )),
         }
     }
@@ -256,9 +258,12 @@ pub struct Request {
     pub consumer: Option<String>,
     /// Names of variables that the server reads and that are set where setup runs, sorted; never their values.
     pub given: Vec<String>,
+    /// The sets of tools that `--with` adds.
+    pub added: BTreeSet<ToolSet>,
     /// The sets of tools that the entry names; `None` leaves them to the configuration.
     pub sets: Option<String>,
-    /// Names of variables that other coding agents read and that are set where setup runs, sorted; never their values.
+    /// Names of variables that the added sets read, for other coding agents or for their stores, and that are set where setup
+    /// runs, sorted; never their values.
     pub for_agents: Vec<String>,
     /// The absolute path of Codex's program, which its queue needs; `None` if it is not found.
     pub codex: Option<String>,

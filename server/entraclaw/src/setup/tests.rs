@@ -1,5 +1,6 @@
 //! Checks recipes, tables and receipts: what each host gets, and that every file can be restored.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
@@ -7,6 +8,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::*;
+use entraclaw_inbox::tool::ToolSet;
 use entraclaw_inbox::wake_up::WakeUpSettings;
 
 fn request(host: Host, scope: Scope) -> Request {
@@ -18,6 +20,7 @@ fn request(host: Host, scope: Scope) -> Request {
         host_version: None,
         consumer: None,
         given: Vec::new(),
+        added: BTreeSet::new(),
         sets: None,
         for_agents: Vec::new(),
         codex: None,
@@ -51,7 +54,10 @@ fn requests() -> Vec<Request> {
             let plain = request(host, scope);
             all.push(Request { carriers: carriers(host), ..plain.clone() });
             all.push(Request { allow_answers: true, ..plain.clone() });
-            all.push(Request { sets: Some("inbound, reply, ask".to_owned()), ..plain.clone() });
+            for set in [ToolSet::Ask, ToolSet::Context] {
+                let sets = Some(format!("inbound, reply, {set}"));
+                all.push(Request { added: [set].into(), sets, ..plain.clone() });
+            }
             let elsewhere = "/srv/it's here/$HOME".to_owned();
             all.push(Request { home: elsewhere, home_is_default: false, ..plain.clone() });
             for os in [Os::Mac, Os::Windows] {
@@ -470,13 +476,17 @@ fn a_setup_with_ask_names_the_sets_and_hands_down_what_agents_read() {
         let sets = Some("inbound, reply, ask".to_owned());
         let plain = Request { for_agents, ..request(host, Scope::User) };
         let text = fresh(&recipe(&plain).files[0].content);
-        assert!(!names.iter().any(|name| text.contains(name)) && !adds_ask(&text), "{text}");
+        assert!(!names.iter().any(|name| text.contains(name)) && !adds(&text, ToolSet::Ask), "{text}");
 
-        let request = Request { sets, ..plain };
+        let request = Request { added: [ToolSet::Ask].into(), sets, ..plain };
         let recipe = recipe(&request);
         let text = fresh(&recipe.files[0].content);
         assert!(text.contains("inbound, reply, ask") && text.contains("ENTRACLAW_TOOLS_SETS"), "{text}");
-        assert!(recipe.files.iter().skip(1).all(|file| !content_adds_ask(&file.content)), "{}", host.name());
+        assert!(
+            recipe.files.iter().skip(1).all(|file| !content_adds(&file.content, ToolSet::Ask)),
+            "{}",
+            host.name()
+        );
         let named: Vec<bool> = names.iter().map(|name| text.contains(name)).collect();
         let wanted = match host {
             Host::Codex => [true, true, false, false],
@@ -486,6 +496,41 @@ fn a_setup_with_ask_names_the_sets_and_hands_down_what_agents_read() {
         assert_eq!(named, wanted, "{}: {text}", host.name());
         assert_eq!(text.contains("\"$COPILOT_GITHUB_TOKEN\""), host == Host::GeminiCli);
         assert!(recipe.notes.iter().any(|note| note.contains("all that you may do")), "{:?}", recipe.notes);
+    }
+}
+
+#[test]
+fn a_setup_with_context_writes_the_skill_where_the_host_reads_skills() {
+    for (host, place) in [
+        (Host::ClaudeCode, Some("/home/alice/.claude/skills")),
+        (Host::CopilotCli, Some("/home/alice/.copilot/skills")),
+        (Host::Codex, Some("/home/alice/.codex/skills")),
+        (Host::GeminiCli, Some("/home/alice/.gemini/skills")),
+        (Host::Opencode, Some("/home/alice/.config/opencode/skills")),
+        (Host::QwenCode, Some("/home/alice/.qwen/skills")),
+        (Host::Vscode, None),
+        (Host::Cursor, None),
+    ] {
+        let plain = request(host, Scope::User);
+        let with = Request {
+            added: [ToolSet::Context].into(),
+            sets: Some("inbound, context".to_owned()),
+            ..plain.clone()
+        };
+        let recipe = recipe(&with);
+        let skill = recipe.files.iter().find(|file| file.paths[0].ends_with("SKILL.md"));
+        let folder = skill.map(|file| file.paths[0].parent().unwrap().to_owned());
+        assert_eq!(folder, place.map(|place| Path::new(place).join("context-sharing")), "{}", host.name());
+        assert!(recipe.notes.iter().any(|note| note.contains("of other projects too")), "{:?}", recipe.notes);
+        assert_eq!(recipe.notes.iter().any(|note| note.contains("No skill was written")), place.is_none());
+        let allows = |request: &Request| {
+            let recipe = super::recipe(request);
+            let texts: String = recipe.files.iter().map(|file| fresh(&file.content)).collect();
+            texts.contains("\"search_conversations\"") || texts.contains("__search_conversations")
+        };
+        let is_listed = matches!(host, Host::ClaudeCode | Host::GeminiCli | Host::QwenCode);
+        assert!(!allows(&plain), "{}", host.name());
+        assert!(!is_listed || allows(&with), "{}", host.name());
     }
 }
 

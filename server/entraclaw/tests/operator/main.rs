@@ -4,6 +4,7 @@
 
 mod certificates;
 mod consumers;
+mod context;
 mod health;
 mod starting;
 mod support;

@@ -407,6 +407,34 @@ fn other_agents_are_added_kept_told_of_and_removed() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn shared_context_is_added_with_its_skill_and_removed() {
+    for (host, entry) in ENTRIES {
+        let user = User::new();
+        let before = user.tree();
+        let told = user.done(&[host, "--with", "context"]);
+        assert!(told.contains("search what was said in the sessions of all coding agents"), "{told}");
+        let text = user.read(entry);
+        assert!(text.contains("ENTRACLAW_TOOLS_SETS") && text.contains("bot, context\""), "{text}");
+        let with = user.tree();
+        let skills =
+            with.keys().filter(|path| path.to_string_lossy().ends_with("context-sharing/SKILL.md")).count();
+        assert_eq!(skills, usize::from(!matches!(host, "vscode" | "cursor")), "{host}: {:?}", with.keys());
+        assert!(user.done(&[host, "--with", "context"]).contains("is connected already"));
+
+        let told = user.done(&[host, "--with", "ask"]);
+        assert!(told.contains("takes the tools of shared context"), "{told}");
+        assert!(!told.contains("that ask other coding agents out again"), "{told}");
+        let left = user.tree();
+        assert!(!left.keys().any(|path| path.to_string_lossy().ends_with("SKILL.md")), "{:?}", left.keys());
+        user.done(&[host, "--with", "context,ask"]);
+        assert!(user.read(entry).contains("bot, ask, context\""));
+        user.done(&[host, "--remove"]);
+        assert_eq!(user.tree(), before, "{host}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
 fn other_agents_come_beside_a_carrier() {
     let user = User::new();
     user.done(&["codex", "--with", "queue,ask"]);
@@ -415,7 +443,7 @@ fn other_agents_come_beside_a_carrier() {
     assert!(text.contains("ENTRACLAW_TOOLS_SETS = "), "{text}");
     let (code, _, complaint) = user.run(&["codex", "--with", "ask,delegate"]);
     assert_eq!(code, 2);
-    assert!(complaint.contains("\"delegate\" is none of ask, channel"), "{complaint}");
+    assert!(complaint.contains("\"delegate\" is none of ask, context, channel"), "{complaint}");
 }
 
 #[cfg(target_os = "linux")]

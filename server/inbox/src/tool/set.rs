@@ -22,11 +22,13 @@ pub enum ToolSet {
     Bot,
     /// Asking other coding agents.
     Ask,
+    /// Shared context, and the search over all sessions.
+    Context,
 }
 
 impl ToolSet {
     /// All sets, in order of importance.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Inbound,
         Self::Reply,
         Self::Chats,
@@ -35,6 +37,7 @@ impl ToolSet {
         Self::Mail,
         Self::Bot,
         Self::Ask,
+        Self::Context,
     ];
     /// The sets that are offered if the operator names none: those of messages from people.
     pub const DEFAULT: [Self; 7] =
@@ -51,6 +54,7 @@ impl ToolSet {
             Self::Mail => "mail",
             Self::Bot => "bot",
             Self::Ask => "ask",
+            Self::Context => "context",
         }
     }
 

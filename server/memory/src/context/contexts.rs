@@ -66,7 +66,7 @@ impl Contexts {
 
     /// Makes the operations.
     pub fn new(mut parts: ContextsParts) -> Self {
-        if parts.file_name.contains(['/', '\\', ':', '\0']) || matches!(&*parts.file_name, "" | "." | "..") {
+        if !super::is_file_name(&parts.file_name) {
             super::FILE_NAME.clone_into(&mut parts.file_name);
         }
         Self { parts }

@@ -28,5 +28,12 @@ pub use results::{
 pub(crate) use workspace::is_path;
 pub use workspace::{WorkspaceHints, find_workspace, repository};
 
+/// Whether a text can be the name of the context file: it names no folder, and no file of a device on any system.
+pub fn is_file_name(text: &str) -> bool {
+    let is_plain =
+        |c: char| !c.is_control() && !matches!(c, '/' | '\\' | ':' | '*' | '?' | '"' | '<' | '>' | '|');
+    text.trim() == text && !matches!(text, "" | "." | "..") && text.len() <= 255 && text.chars().all(is_plain)
+}
+
 /// The name of the context file, unless the operator gives another one.
 pub const FILE_NAME: &str = "context.md";

@@ -22,5 +22,5 @@ mod tools;
 pub use beside::Beside;
 pub use scope::Scope;
 pub use server::ContextProvider;
-pub use shared::ContextParts;
-pub use tools::SET;
+pub use shared::{ContextParts, INDEX};
+pub use tools::{SET, tool_names};

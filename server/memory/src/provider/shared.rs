@@ -13,8 +13,11 @@ use super::failure::Failure;
 use super::scope::Scope;
 use crate::context::{Contexts, ContextsParts};
 use crate::files::ContextFiles;
-use crate::search::{IndexPlace, Memory, MemoryParts};
+use crate::search::{IndexPlace, Memory, MemoryError, MemoryParts};
 use crate::stores::Homes;
+
+/// The folder of the index, below the home folder.
+pub const INDEX: &str = "memory/index";
 
 /// The parts of the provider.
 pub struct ContextParts {
@@ -81,15 +84,22 @@ impl Shared {
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         let opened = match memory.take() {
             Some(opened) => opened,
-            None => Memory::open(MemoryParts {
-                storage: self.parts.storage.clone(),
-                files: self.parts.files.clone(),
-                homes: self.parts.homes.clone(),
-                clock: self.parts.clock.clone(),
-                index: self.parts.index.clone(),
-            })?,
+            None => self.open()?,
         };
         work(memory.insert(opened))
+    }
+
+    fn open(&self) -> Result<Memory, MemoryError> {
+        if matches!(self.parts.index, IndexPlace::Folder(_)) {
+            self.parts.storage.create_dir(INDEX)?;
+        }
+        Memory::open(MemoryParts {
+            storage: self.parts.storage.clone(),
+            files: self.parts.files.clone(),
+            homes: self.parts.homes.clone(),
+            clock: self.parts.clock.clone(),
+            index: self.parts.index.clone(),
+        })
     }
 
     /// A day, as the person reads it.

@@ -89,6 +89,11 @@ pub(crate) fn tools() -> Vec<Tool> {
     ]
 }
 
+/// The names of the tools.
+pub fn tool_names() -> Vec<String> {
+    tools().into_iter().map(|tool| tool.name.into_owned()).collect()
+}
+
 fn text(description: &str) -> Value {
     json!({"type": "string", "description": description})
 }

@@ -78,6 +78,7 @@ fn request(wanted: &Wanted<'_>, carriers: Vec<setup::Carrier>) -> anyhow::Result
         consumer: None,
         // The entry of the sandbox says each variable itself.
         given: Vec::new(),
+        added: std::collections::BTreeSet::new(),
         sets: None,
         for_agents: Vec::new(),
         codex: None,

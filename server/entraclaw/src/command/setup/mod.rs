@@ -7,11 +7,12 @@ mod receipts;
 mod unattended;
 mod work;
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
-pub(super) use self::receipts::ask_is_set_up;
+pub(super) use self::receipts::is_set_up;
 pub(super) use self::unattended::unattended;
 use self::work::{Step, Work};
 use super::environment::Environment;
@@ -20,10 +21,11 @@ use super::place::{Entry, Home, Place, open_home};
 use super::waiter;
 use crate::setup::{
     ALLOW_ANSWERS, Addition, Additions, Carrier, FirstAnswer, Host, LeftOut, Os, Places, Request, Scope,
-    first_answer, recipe, runbook, sets_with_ask, told_of_answers, told_of_idle, unified,
+    first_answer, recipe, runbook, sets_with, told_of_answers, told_of_idle, unified,
 };
 use crate::status::amount::counted;
 use entraclaw_inbox::notice::last_told;
+use entraclaw_inbox::tool::ToolSet;
 
 const EXAMPLE: &str = "\
 Examples:
@@ -31,12 +33,13 @@ Examples:
   entraclaw setup codex --with queue --dry-run  show what would change, change nothing
   entraclaw setup opencode --with port=5000     with a carrier that is off by default
   entraclaw setup claude-code --with ask        with other coding agents as tools
+  entraclaw setup copilot-cli --with context    with shared context, the search over all sessions, and a skill
   entraclaw setup claude-code --allow-answers   so that answers go out without a person
   entraclaw setup gemini-cli --print            one page: what to write by hand, how to start it
   entraclaw setup copilot-cli --remove          take everything out again
 Carriers: claude-code channel; copilot-cli extension; codex queue; opencode port[=N]; qwen-code input-file[=PATH]. On by themselves, until --without: claude-code inbox-socket and waking-hook; qwen-code peer-protocol.
---with ask is for every host: the model gets the tools that ask other coding agents, beside those of the inbox.
-Each setup is whole by itself: one without --with takes an earlier carrier out again, and other coding agents too, which it says; one without --allow-answers takes out what that let run. A file that can't be read whole is left alone, and so are all others.
+--with ask and --with context are for every host: the model gets the tools that ask other coding agents, or those of shared context, beside those of the inbox.
+Each setup is whole by itself: one without --with takes an earlier carrier out again, and added tools too, which it says; one without --allow-answers takes out what that let run. A file that can't be read whole is left alone, and so are all others.
 Exit codes: 0 done, or nothing to do; 1 not done, and why; 2 wrong usage.";
 
 /// Flags of `setup`.
@@ -60,7 +63,8 @@ pub(super) struct Flags {
     /// Print the steps to connect this host by hand; no file is read
     #[arg(long, conflicts_with_all = ["dry_run", "remove"])]
     print: bool,
-    /// Additions, with commas between: `ask` for other coding agents as tools, or a carrier that is off by default
+    /// Additions, with commas between: `ask` for other coding agents as tools, `context` for shared context and the search over
+    /// all sessions, or a carrier that is off by default
     #[arg(long, value_name = "WHAT", value_parser = Additions::parse, num_args = 1..)]
     with: Vec<Additions>,
     /// A carrier that is on by default and not wanted
@@ -113,10 +117,15 @@ fn perform(work: &Work<'_>, steps: &[Step], remove: bool, dry_run: bool, before_
     if changed > 0 {
         told.push('\n');
     }
-    if !remove && steps.iter().any(Step::drops_ask) {
-        told.push_str(
-            "This takes the tools that ask other coding agents out again, as the command has no --with ask.\n",
-        );
+    for (set, what) in [
+        (ToolSet::Ask, "that ask other coding agents"),
+        (ToolSet::Context, "of shared context, with their skill,"),
+    ] {
+        if !remove && steps.iter().any(|step| step.drops(set)) {
+            // Writing to a text can't fail.
+            let _ =
+                writeln!(told, "This takes the tools {what} out again, as the command has no --with {set}.");
+        }
     }
     if dry_run {
         told.push_str("Nothing was written (--dry-run).\n");
@@ -178,10 +187,10 @@ fn request(flags: &Flags, place: &Place, environment: &Environment) -> Result<Re
         .iter()
         .filter_map(|addition| match addition {
             Addition::Carrier(carrier) => Some(carrier.clone()),
-            Addition::Ask => None,
+            Addition::Ask | Addition::Context => None,
         })
         .collect();
-    let asks = additions.contains(&&Addition::Ask);
+    let added: BTreeSet<ToolSet> = additions.iter().filter_map(|addition| addition.set()).collect();
     let with = carriers.iter().map(|carrier| ("with", carrier.name(), carrier.host()));
     let without = flags.without.iter().map(|left_out| ("without", left_out.name(), left_out.host()));
     if let Some((flag, name, host)) = without.chain(with).find(|(.., host)| *host != flags.host) {
@@ -221,8 +230,9 @@ fn request(flags: &Flags, place: &Place, environment: &Environment) -> Result<Re
             let certificates = environment.certificates.iter().map(|name| (*name).to_owned());
             environment.variables.keys().cloned().chain(certificates).collect()
         },
-        sets: asks.then(|| sets_with_ask(&place.config.tools)),
-        for_agents: environment.for_agents.keys().cloned().collect(),
+        sets: (!added.is_empty()).then(|| sets_with(&added, &place.config.tools)),
+        for_agents: environment.needed_by(&added),
+        added,
         codex: environment.program("codex").as_deref().map(plain).transpose()?,
         allow_answers: flags.allow_answers,
         waiter: waiter::beside(&binary).as_deref().map(plain).transpose()?,

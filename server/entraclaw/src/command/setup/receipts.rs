@@ -3,7 +3,8 @@
 
 use super::folders::FOLDER;
 use super::work::{RECEIPT_BYTES_MAX, is_receipt};
-use crate::setup::{Receipt, content_adds_ask};
+use crate::setup::{Receipt, content_adds};
+use entraclaw_inbox::tool::ToolSet;
 use entraclaw_seams::storage::{DiskStorage, Storage as _, read_whole};
 
 /// The receipts that can be read.
@@ -17,7 +18,10 @@ pub(super) fn readable(home: &DiskStorage) -> Vec<Receipt> {
     names.iter().filter(|name| is_receipt(name)).filter_map(receipt).collect()
 }
 
-/// Whether a setup has added other coding agents as tools to a host.
-pub(in crate::command) fn ask_is_set_up(home: &DiskStorage) -> bool {
-    readable(home).iter().flat_map(|receipt| receipt.owners.values()).any(content_adds_ask)
+/// Whether a setup has added a set of tools to a host.
+pub(in crate::command) fn is_set_up(home: &DiskStorage, set: ToolSet) -> bool {
+    readable(home)
+        .iter()
+        .flat_map(|receipt| receipt.owners.values())
+        .any(|content| content_adds(content, set))
 }

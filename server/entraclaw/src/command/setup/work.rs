@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 use super::super::place::unusable;
 use super::folders::FOLDER;
 use super::{disk, folders};
-use crate::setup::{
-    self, Carrier, FileRecipe, Found, Host, Outcome, Receipt, Request, adds_ask, digest, recipe,
-};
+use crate::setup::{self, Carrier, FileRecipe, Found, Host, Outcome, Receipt, Request, adds, digest, recipe};
+use entraclaw_inbox::tool::ToolSet;
 use entraclaw_seams::storage::{DiskStorage, Lock, Storage as _, read_whole};
 
 /// Most receipts that are read.
@@ -47,9 +46,9 @@ impl Step {
         self.before != self.outcome.text
     }
 
-    /// Whether an earlier setup added other coding agents, and they are gone after this step.
-    pub(super) fn drops_ask(&self) -> bool {
-        let adds = |text: Option<&str>| text.is_some_and(adds_ask);
+    /// Whether an earlier setup added a set of tools, and it is gone after this step.
+    pub(super) fn drops(&self, set: ToolSet) -> bool {
+        let adds = |text: Option<&str>| text.is_some_and(|text| adds(text, set));
         adds(self.before.as_deref()) && !adds(self.outcome.text.as_deref())
     }
 }
@@ -73,8 +72,9 @@ impl Work<'_> {
         if remove {
             gone.append(&mut files);
         }
-        // An earlier setup may have written more carriers.
-        let every = Request { carriers: every_carrier(self.request.host), ..self.request.clone() };
+        // An earlier setup may have written more carriers, and the skill.
+        let mut every = Request { carriers: every_carrier(self.request.host), ..self.request.clone() };
+        every.added.insert(ToolSet::Context);
         for file in recipe(&every).files {
             let is_asked_for = files.iter().chain(&gone).any(|known| known.paths == file.paths);
             if !is_asked_for {

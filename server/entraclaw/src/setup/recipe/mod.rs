@@ -15,12 +15,14 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-pub(super) use super::names::{ANSWERING_TOOLS, READING_TOOLS, SERVER};
+pub(super) use super::names::{ANSWERING_TOOLS, CONTEXT_READING_TOOLS, READING_TOOLS, SERVER};
 
 use super::asked;
 use super::content::{Content, Edit};
 use super::request::{Host, Os, Request, Scope};
+use super::skill;
 use entraclaw_inbox::rules::{self, WAIT_PROGRAM};
+use entraclaw_inbox::tool::ToolSet;
 use entraclaw_mcp::hosts::HandsDown;
 
 /// Longest time that a hook may take before its host goes on, in seconds; it takes some milliseconds.
@@ -89,7 +91,13 @@ pub fn recipe(request: &Request) -> Recipe {
         ),
         HandsDown::Everything => {}
     }
-    recipe.notes.extend(asked::notes(request.sets.as_deref(), request.handed_down()));
+    recipe.notes.extend(asked::notes(request));
+    if request.added.contains(&ToolSet::Context) {
+        match skill::file(request) {
+            Some(file) => recipe.files.push(file),
+            None => recipe.notes.push(skill::NOT_WRITTEN.to_owned()),
+        }
+    }
     if request.waiter.is_none() {
         recipe.notes.push(format!(
             "There is no {WAIT_PROGRAM} beside {}, so the model is told to run `entraclaw wait`, and a host that lets a program \
@@ -103,7 +111,9 @@ pub fn recipe(request: &Request) -> Recipe {
 /// The tools that the host may run without a question.
 fn unasked_tools(request: &Request) -> Vec<&'static str> {
     let answering = ANSWERING_TOOLS.iter().filter(|_| request.allow_answers);
-    READING_TOOLS.iter().chain(answering).copied().collect()
+    let is_added = request.added.contains(&ToolSet::Context);
+    let of_context = CONTEXT_READING_TOOLS.iter().filter(|_| is_added);
+    READING_TOOLS.iter().chain(of_context).chain(answering).copied().collect()
 }
 
 fn file(path: PathBuf, purpose: &'static str, content: Content) -> FileRecipe {
