@@ -1,6 +1,8 @@
-//! Measures the search on generated sessions: `cargo run --release -p entraclaw-memory --example measure -- 100000`.
+//! Measures the search: `cargo run --release -p entraclaw-memory --example measure -- 100000 [FOLDER]`.
 //!
-//! The sessions are Claude Code's in form, a hundred messages each, of words whose frequency falls as in a language.
+//! It writes that many messages as sessions of Claude Code, in a folder that is removed afterwards, and measures each
+//! step in a process of its own, so that its memory is the step's. The text is of invented words whose frequency falls
+//! as in a language, or that of the files in FOLDER (its `.md`, `.rs` and `.txt`), cut into messages.
 
 #![expect(
     clippy::disallowed_methods,
@@ -10,77 +12,163 @@
     reason = "it measures real files by real time, and prints"
 )]
 
+#[path = "measure/text.rs"]
+mod text;
+
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
+use std::fs::{self, OpenOptions};
+use std::io::{BufWriter, Write as _};
 use std::path::Path;
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Instant;
 
 use entraclaw_memory::files::DiskFiles;
 use entraclaw_memory::search::{Filter, IndexPlace, Memory, MemoryParts};
-use entraclaw_memory::stores::{Homes, System};
+use entraclaw_memory::stores::{Agent, Homes, Role, System};
 use entraclaw_seams::clock::SystemClock;
-use entraclaw_seams::random::{Random, SplitMix};
 use entraclaw_seams::storage::{DiskStorage, Storage};
 
-/// Words of a message.
-const WORDS: usize = 125;
-/// Different words.
-const VOCABULARY: u64 = 60_000;
+use text::Texts;
+
 /// Messages of a session.
 const SESSION: usize = 100;
+/// Bytes of an average message, as in the measurement of SQLite's full-text search that this one stands beside.
+const MESSAGE_BYTES: usize = 820;
+/// How often each query is asked.
+const ROUNDS: usize = 100;
 
 fn main() {
-    let messages: usize =
-        std::env::args().nth(1).map_or(100_000, |n| n.parse().expect("a number of messages"));
-    let folder = tempfile::tempdir().unwrap();
-    let root = folder.path();
-    let bytes = generate(root, messages);
-    println!("{messages} messages, {:.1} MB of text", bytes as f64 / 1e6);
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words[..] {
+        ["--index", root] => index(Path::new(root)),
+        ["--cold", root, query] => cold(Path::new(root), query),
+        ["--warm", root, ref queries @ ..] => warm(Path::new(root), queries),
+        [] => all(100_000, None),
+        [messages] => all(messages.parse().expect("a number of messages"), None),
+        [messages, folder] => all(messages.parse().expect("a number of messages"), Some(Path::new(folder))),
+        _ => panic!("give the number of messages, and a folder of texts if you like"),
+    }
+}
 
+/// Prints a figure beside its goal.
+fn figure(what: &str, found: f64, unit: &str, goal: f64) {
+    let verdict = if found <= goal { "reached" } else { "MISSED" };
+    println!("{what:<58} {found:>9.1} {unit:<5} goal <= {goal} {unit}: {verdict}");
+}
+
+fn all(messages: usize, folder: Option<&Path>) {
+    let root = tempfile::tempdir().unwrap();
+    let root = root.path();
+    let mut texts = Texts::new(folder, MESSAGE_BYTES);
+    let bytes = generate(root, messages, &mut texts);
+    let queries = texts.queries();
+    println!("{messages} messages, {:.1} MB of text", bytes as f64 / 1e6);
+    let is_large = messages > 1_000_000;
+    let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    println!("load of the machine: {}", load.trim());
+
+    run(&["--index", &root.display().to_string()], if is_large { 300.0 } else { 10.0 });
+    let index = size(&root.join("home/memory/index")) as f64;
+    figure("index, of the text", index * 100.0 / bytes as f64, "%", 15.0);
+    for (kind, bytes) in kinds(&root.join("home/memory/index")) {
+        println!("  {kind:<10} {:>8.2} MB", bytes as f64 / 1e6);
+    }
+    println!("catalog: {:.2} MB", (size(&root.join("home/memory")) as f64 - index) / 1e6);
+
+    let mut times: Vec<f64> = Vec::new();
+    for _ in 0..20 {
+        let begun = Instant::now();
+        let output = Command::new(std::env::current_exe().unwrap())
+            .args(["--cold", &root.display().to_string(), &queries[3]])
+            .output()
+            .unwrap();
+        times.push(begun.elapsed().as_secs_f64() * 1e3);
+        assert!(output.status.success(), "{output:?}");
+    }
+    times.sort_by(f64::total_cmp);
+    figure("one query in a fresh process, median of 20", times[10], "ms", 60.0);
+    figure("one query in a fresh process, slowest of 20", times[19], "ms", 60.0);
+
+    let root = root.display().to_string();
+    let mut words = vec!["--warm", &root];
+    words.extend(queries.iter().map(String::as_str));
+    run(&words, if is_large { 100.0 } else { 50.0 });
+}
+
+/// Runs a step in a process of its own. The goal is handed down by the environment.
+fn run(words: &[&str], goal: f64) {
+    let program = std::env::current_exe().unwrap();
+    let status = Command::new(program).args(words).env("GOAL", goal.to_string()).status().unwrap();
+    assert!(status.success(), "{words:?} ends with {status}");
+}
+
+fn goal() -> f64 {
+    std::env::var("GOAL").ok().and_then(|goal| goal.parse().ok()).unwrap_or(f64::MAX)
+}
+
+fn index(root: &Path) {
     let begun = Instant::now();
     let mut memory = open(root);
     let refreshed = memory.refresh().unwrap();
     memory.flush().unwrap();
-    println!("first index: {} messages in {:.2} s", refreshed.messages, begun.elapsed().as_secs_f64());
-    let index = size(&root.join("home/memory/index"));
-    println!("index: {:.1} MB, {:.1} % of the text", index as f64 / 1e6, index as f64 * 100.0 / bytes as f64);
-    println!("catalog: {:.1} MB", size(&root.join("home/memory")) as f64 / 1e6 - index as f64 / 1e6);
+    figure("first index", begun.elapsed().as_secs_f64(), "s", goal());
+    println!("messages: {}", refreshed.messages);
+    figure("most memory of the first index", peak_mb(), "MB", 60.0);
+}
 
-    let begun = Instant::now();
+fn cold(root: &Path, query: &str) {
     let mut memory = open(root);
-    let answer = memory.search("w1 w2", &Filter::default(), 10).unwrap();
-    let cold = begun.elapsed().as_secs_f64() * 1e3;
-    println!("open and first query: {cold:.1} ms, {} sessions", answer.sessions.len());
+    let answer = memory.search(query, &Filter::default(), 10).unwrap();
+    assert!(!answer.sessions.is_empty(), "{query} is not found");
+}
 
-    for query in
-        ["w0", "w1", "w50", "w5000", "w0 w1", "w0 w1 w2 w3 w4 w5", "w0 w40000", "\"w0 w1\"", "absent"]
-    {
+fn warm(root: &Path, queries: &[&str]) {
+    let mut memory = open(root);
+    let goal = goal();
+    let session = root.join("claude/projects/-p/session-00000.jsonl");
+    let mut news = OpenOptions::new().append(true).open(&session).unwrap();
+    let mut times: Vec<f64> = Vec::new();
+    for n in 0..50 {
+        let word = format!("zanzibar{n}");
+        news.write_all(line(&format!("today we dropped {word} for good"), n).as_bytes()).unwrap();
+        let begun = Instant::now();
+        let answer = memory.search(&word, &Filter::default(), 10).unwrap();
+        times.push(begun.elapsed().as_secs_f64() * 1e3);
+        assert_eq!(answer.sessions.len(), 1, "{word}");
+    }
+    times.sort_by(f64::total_cmp);
+    figure("a new message found after its write, slowest of 50", times[49], "ms", 20.0);
+
+    let filtered = Filter { agent: Some(Agent::Claude), role: Some(Role::User), ..Filter::default() };
+    let plain = Filter::default();
+    let narrow = queries.iter().take(2).map(|query| (*query, &filtered));
+    for (query, filter) in queries.iter().map(|query| (*query, &plain)).chain(narrow) {
         let mut times: Vec<f64> = Vec::new();
-        for _ in 0..100 {
+        let (mut sessions, mut total) = (0, 0);
+        for n in 0..ROUNDS {
+            // Something is said before each query, so that none is spared from looking.
+            news.write_all(line("one more word", n).as_bytes()).unwrap();
             let begun = Instant::now();
-            memory.search(query, &Filter::default(), 10).unwrap();
+            let answer = memory.search(query, filter, 10).unwrap();
             times.push(begun.elapsed().as_secs_f64() * 1e3);
+            (sessions, total) = (answer.sessions.len(), answer.total);
         }
         times.sort_by(f64::total_cmp);
-        println!("query {query:?}: p50 {:.1} ms, p99 {:.1} ms", times[50], times[98]);
+        let mark = if filter == &plain { "" } else { " filtered" };
+        let what = format!("{query}{mark}: {sessions} of {total}, p50 {:.1} ms, p99", times[ROUNDS / 2]);
+        figure(&what, times[ROUNDS - 1 - ROUNDS / 100], "ms", goal);
     }
+    figure("most memory of the queries", peak_mb(), "MB", 60.0);
+}
 
-    let session = root.join("claude/projects/-p/session-00000.jsonl");
-    let mut text = std::fs::read_to_string(&session).unwrap();
-    text.push_str(&line("we dropped zanzibar today", 0));
-    std::fs::write(&session, text).unwrap();
-    let begun = Instant::now();
-    let answer = memory.search("zanzibar", &Filter::default(), 10).unwrap();
-    let took = begun.elapsed().as_secs_f64() * 1e3;
-    println!("a new message: {} found in {took:.1} ms", answer.sessions.len());
-    if let Ok(status) = std::fs::read_to_string("/proc/self/status") {
-        status.lines().filter(|line| line.starts_with("VmHWM") || line.starts_with("RssAnon")).for_each(
-            |line| {
-                println!("memory: {line}");
-            },
-        );
-    }
+/// The most memory that this process has had, mapped files included.
+fn peak_mb() -> f64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kilobytes = peak.and_then(|peak| peak.trim().trim_end_matches(" kB").parse::<f64>().ok());
+    kilobytes.unwrap_or_default() / 1024.0
 }
 
 fn open(root: &Path) -> Memory {
@@ -100,40 +188,44 @@ fn open(root: &Path) -> Memory {
 
 fn line(text: &str, n: usize) -> String {
     let role = if n.is_multiple_of(2) { "user" } else { "assistant" };
-    format!(
-        "{{\"type\":\"{role}\",\"message\":{{\"role\":\"{role}\",\"content\":\"{text}\"}},\"timestamp\":\"2026-11-{:02}T{:02}:{:02}:00Z\",\"cwd\":\"/home/alice/project\"}}\n",
-        1 + n % 28,
-        n % 24,
-        n % 60
-    )
+    let at = jiff::Timestamp::from_second(1_780_000_000 + 137 * i64::try_from(n).unwrap()).unwrap();
+    let line = serde_json::json!({
+        "type": role, "message": {"role": role, "content": text}, "timestamp": at.to_string(),
+        "cwd": "/home/alice/project",
+    });
+    format!("{line}\n")
 }
 
 /// Writes the sessions; the bytes of all texts.
-fn generate(root: &Path, messages: usize) -> u64 {
+fn generate(root: &Path, messages: usize, texts: &mut Texts) -> u64 {
     let folder = root.join("claude/projects/-p");
-    std::fs::create_dir_all(&folder).unwrap();
-    let random = SplitMix::seeded(7);
+    fs::create_dir_all(&folder).unwrap();
     let mut bytes = 0;
     for session in 0..messages.div_ceil(SESSION) {
-        let mut out = String::new();
+        let path = folder.join(format!("session-{session:05}.jsonl"));
+        let mut out = BufWriter::new(fs::File::create(path).unwrap());
+        texts.begin_session();
         for n in 0..SESSION {
-            let mut text = String::new();
-            for _ in 0..WORDS {
-                // The product of three draws falls about as the words of a language do.
-                let draw = || random.next_u64() as f64 / u64::MAX as f64;
-                let rank = draw() * draw() * draw() * VOCABULARY as f64;
-                let _ = write!(text, "w{rank:.0} ");
-            }
+            let text = texts.message();
             bytes += text.len() as u64;
-            out.push_str(&line(&text, session * SESSION + n));
+            out.write_all(line(&text, session * SESSION + n).as_bytes()).unwrap();
         }
-        std::fs::write(folder.join(format!("session-{session:05}.jsonl")), out).unwrap();
     }
     bytes
 }
 
+/// The bytes of the index by the endings of its files.
+fn kinds(folder: &Path) -> BTreeMap<String, u64> {
+    let mut kinds = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let kind = entry.path().extension().map(|kind| kind.to_string_lossy().into_owned());
+        *kinds.entry(kind.unwrap_or_default()).or_default() += entry.metadata().unwrap().len();
+    }
+    kinds
+}
+
 fn size(folder: &Path) -> u64 {
-    let entries = std::fs::read_dir(folder).unwrap().flatten();
+    let entries = fs::read_dir(folder).unwrap().flatten();
     let sizes = entries.map(|entry| match entry.metadata() {
         Ok(found) if found.is_dir() => size(&entry.path()),
         Ok(found) => found.len(),
