@@ -61,6 +61,31 @@ impl Files for DiskFiles {
         file.take(len as u64).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
+
+    #[cfg(target_os = "linux")]
+    fn is_locked(&self, path: &Path) -> Option<bool> {
+        use std::os::unix::fs::MetadataExt;
+        let inode = fs::symlink_metadata(path).ok().filter(Metadata::is_file)?.ino();
+        let mut locks = String::new();
+        File::open("/proc/locks").ok()?.take(LOCKS_BYTES_MAX).read_to_string(&mut locks).ok()?;
+        Some(holds(&locks, inode))
+    }
+}
+
+/// Longest list of the system's locks that is read.
+#[cfg(target_os = "linux")]
+const LOCKS_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// Whether the system's list `N: FLOCK ADVISORY WRITE PID MAJOR:MINOR:INODE FROM TO` names a file. A process that waits for
+/// a lock has `->` behind its number and holds none. The numbers of the device are those of the disk below, which `stat`
+/// does not tell for every file system, so the number of the file alone is compared.
+#[cfg(target_os = "linux")]
+fn holds(locks: &str, inode: u64) -> bool {
+    let ending = format!(":{inode}");
+    let mut held = locks.lines().filter(|line| !line.contains("->"));
+    held.any(|line| {
+        line.split_ascii_whitespace().any(|word| word.matches(':').count() == 2 && word.ends_with(&ending))
+    })
 }
 
 impl ContextFiles for DiskFiles {
@@ -181,6 +206,23 @@ fn sync_folder(_folder: &Path) -> io::Result<()> {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_lock_is_seen_without_taking_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.lock");
+        assert_eq!(DiskFiles.is_locked(&path), None);
+        let file = File::create(&path).unwrap();
+        assert_eq!(DiskFiles.is_locked(&path), Some(false));
+        file.lock().unwrap();
+        assert_eq!(DiskFiles.is_locked(&path), Some(true));
+        drop(file);
+        assert_eq!(DiskFiles.is_locked(&path), Some(false));
+        let waits =
+            "1: FLOCK  ADVISORY  WRITE 7 fe:00:10 0 EOF\n1: -> FLOCK  ADVISORY  WRITE 8 fe:00:11 0 EOF\n";
+        assert!(holds(waits, 10) && !holds(waits, 11) && !holds(waits, 1) && !holds("", 10));
+    }
 
     #[test]
     fn only_a_plain_file_is_read_or_written() {

@@ -38,6 +38,10 @@ pub trait Files: Send + Sync {
     fn folder(&self, path: &Path) -> Option<PathBuf>;
     /// Reads up to `len` bytes from `offset`; fewer at the end of the file.
     fn read(&self, path: &Path, offset: u64, len: usize) -> io::Result<Vec<u8>>;
+    /// Whether a process holds a lock of this file; `None` where the system can't tell without touching the lock.
+    fn is_locked(&self, _path: &Path) -> Option<bool> {
+        None
+    }
 }
 
 /// Reads files, and writes the context file of a workspace.

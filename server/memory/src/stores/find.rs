@@ -21,6 +21,37 @@ pub struct Found {
     pub path: PathBuf,
 }
 
+/// Bytes of a session's id, which is a UUID in most stores.
+const ID_BYTES: usize = 36;
+/// How much of the id Gemini CLI puts into the name of a file.
+const GEMINI_ID_BYTES: usize = 8;
+
+impl Found {
+    /// Whether it holds what an agent did that another one has started.
+    pub fn is_of_sub_agent(&self) -> bool {
+        let folder = self.path.parent().and_then(Path::file_name);
+        self.agent == Agent::Claude && folder.is_some_and(|folder| folder == "subagents")
+    }
+
+    /// What its name tells of the session's id.
+    pub(super) fn named_id(&self) -> Option<&str> {
+        let stem = self.path.file_stem()?.to_str()?;
+        match self.agent {
+            Agent::Copilot => self.path.parent()?.file_name()?.to_str(),
+            Agent::Codex => stem.get(stem.len().checked_sub(ID_BYTES)?..),
+            Agent::Gemini => stem.get(stem.len().checked_sub(GEMINI_ID_BYTES)?..),
+            Agent::Vscode | Agent::Claude | Agent::Qwen => Some(stem),
+        }
+    }
+
+    /// Whether the session may have this id, or one that begins so. Its file knows.
+    pub(super) fn may_have_id(&self, id: &str) -> bool {
+        self.named_id().is_some_and(|named| {
+            named.starts_with(id) || (self.agent == Agent::Gemini && id.starts_with(named))
+        })
+    }
+}
+
 /// All files that hold sessions, and the folders that can't be read, each with the reason.
 pub fn find(files: &dyn Files, homes: &Homes) -> (Vec<Found>, Vec<(PathBuf, String)>) {
     let mut search = Search { files, found: Vec::new(), troubles: Vec::new() };

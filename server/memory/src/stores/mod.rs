@@ -2,7 +2,7 @@
 //!
 //! From the ground up: `session` is the model, `tally` counts what was not understood, `gather` collects a file's
 //! messages, `mark` says how far a file was read, `lines` reads a log from there, `homes` finds the stores, `find` their
-//! files, `read` chooses the reader.
+//! files, `read` chooses the reader; `library` holds them together, and `pick` says which session is meant.
 //!
 //! It must never write, nor trust a file: each line and each file has a bound, and what can't be read is counted.
 
@@ -13,9 +13,11 @@ mod find;
 mod gather;
 mod gemini;
 mod homes;
+mod library;
 mod lines;
 mod mark;
 mod parts;
+mod pick;
 mod qwen;
 mod read;
 mod replay;
@@ -25,7 +27,9 @@ mod vscode;
 
 pub use find::{Found, find};
 pub use homes::{Homes, System};
+pub use library::{Counted, Library, Newest, Whole, is_said};
 pub use mark::Mark;
+pub use pick::{SessionError, Wanted, full_name};
 pub use read::{Batch, read, read_again};
 pub use session::{Agent, Message, Place, Role, Session};
 pub use tally::Tally;

@@ -63,7 +63,8 @@ pub(super) fn add_part(part: &Value, role: Role, at: Option<jiff::Timestamp>, ga
         gather.add_tool(word(call, "name"), &call.get("args").map(words).unwrap_or_default(), at);
     } else if let Some(response) = part.get("functionResponse") {
         let text = response.get("response").map(words).unwrap_or_default();
-        gather.add_tool(word(response, "name"), &text, at);
+        // As in the stores of the others, only a call has the name.
+        gather.add_tool(None, &text, at);
     } else if part.get("inlineData").is_none() && part.get("fileData").is_none() {
         gather.tally.count_unknown("a part of a message");
     }

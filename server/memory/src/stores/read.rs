@@ -20,6 +20,8 @@ use crate::files::{Files, Standing, read_whole};
 const LOG_BYTES_MAX: u64 = 512 * 1024 * 1024;
 /// Longest line of a log.
 const LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// How much of a file is read to learn which session it holds.
+const PEEK_BYTES: u64 = 256 * 1024;
 /// Longest file that is read as one document. Files of the editor over 80 MB are known.
 const DOCUMENT_BYTES_MAX: u64 = 128 * 1024 * 1024;
 
@@ -65,14 +67,55 @@ pub fn read(files: &dyn Files, found: &Found, mark: Option<&Mark>) -> io::Result
         (_, None) => editor_log(files, found, standing)?,
     };
     let mut gather = gather;
-    match found.agent {
-        Agent::Vscode => vscode::surroundings(files, path, &mut gather),
-        Agent::Copilot => copilot::surroundings(files, path, &mut gather),
-        Agent::Gemini => gemini::surroundings(files, path, &mut gather),
-        Agent::Claude | Agent::Codex | Agent::Qwen => {}
-    }
+    surroundings(files, found, &mut gather);
     let mark = Mark::new(gather.session, standing, offset, files, path)?;
     Ok(Some(Batch { mark, messages: gather.messages, is_from_start, tally: gather.tally }))
+}
+
+/// How the file of a session stands now; `None` if it is gone.
+///
+/// # Errors
+///
+/// Fails with the error of the disk.
+pub(super) fn standing(files: &dyn Files, found: &Found) -> io::Result<Option<Standing>> {
+    files.look(&found.path)
+}
+
+/// The session as far as the beginning of its file and the files beside it tell.
+///
+/// # Errors
+///
+/// Fails with the error of the disk.
+pub(super) fn peek(files: &dyn Files, found: &Found) -> io::Result<Session> {
+    let mut gather = begin(found);
+    let Some(standing) = standing(files, found)? else { return Ok(gather.session) };
+    let head = Standing { bytes: standing.bytes.min(PEEK_BYTES), ..standing };
+    if let Some(line) = line_reader(found.agent) {
+        read_lines(files, &found.path, 0, head.bytes, LINE_BYTES_MAX, |at, bytes| {
+            gather.line(at);
+            if let Ok(value) = serde_json::from_slice::<Value>(bytes) {
+                line(&value, &mut gather);
+            }
+        })?;
+    } else if found.agent == Agent::Gemini {
+        let is_document = found.path.extension().is_some_and(|extension| extension == "json");
+        gather = if is_document {
+            document(files, found, gemini::document)?
+        } else {
+            gemini_log(files, found, head)?.0
+        };
+    }
+    surroundings(files, found, &mut gather);
+    Ok(gather.session)
+}
+
+fn surroundings(files: &dyn Files, found: &Found, gather: &mut Gather) {
+    match found.agent {
+        Agent::Vscode => vscode::surroundings(files, &found.path, gather),
+        Agent::Copilot => copilot::surroundings(files, &found.path, gather),
+        Agent::Gemini => gemini::surroundings(files, &found.path, gather),
+        Agent::Claude | Agent::Codex | Agent::Qwen => {}
+    }
 }
 
 /// A session of which only the file is known.

@@ -111,6 +111,12 @@ pub struct Session {
 }
 
 impl Session {
+    /// Whether its file holds nothing: Gemini CLI 0.61.0 leaves such a file, with the old id, when a session is resumed, and
+    /// goes on in the older one.
+    pub(super) fn is_begun_again(&self) -> bool {
+        self.agent == Agent::Gemini && self.title.is_none()
+    }
+
     pub(super) fn new(agent: Agent, id: &str, file: PathBuf) -> Self {
         Self {
             agent,

@@ -1,0 +1,189 @@
+//! The sessions of this machine as a whole: which one is meant, what it holds, and which are the newest.
+//!
+//! What was read of a file is kept, so that a second listing costs a look at each file. It must never hold the messages
+//! of more than one session.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jiff::Timestamp;
+
+use super::find::{Found, find};
+use super::homes::Homes;
+use super::mark::Mark;
+use super::read::{peek, read, standing};
+use super::session::{Agent, Message, Role, Session};
+use super::tally::Tally;
+use crate::files::{Files, Standing};
+
+/// Most files whose beginning is read to find the sessions of a folder.
+const PEEKS_MAX: usize = 4_000;
+/// Most bytes of sessions that one listing reads.
+const LISTING_BYTES_MAX: u64 = 256 * 1024 * 1024;
+
+/// Files and folders that can't be read, each with the reason.
+type Troubles = Vec<(PathBuf, String)>;
+
+/// The sessions of this machine.
+pub struct Library {
+    files: Arc<dyn Files>,
+    homes: Homes,
+    peeked: BTreeMap<PathBuf, (Standing, Session)>,
+    counted: BTreeMap<PathBuf, (Mark, usize)>,
+}
+
+/// A session with all that was said in it.
+#[derive(Debug, Clone)]
+pub struct Whole {
+    /// The session.
+    pub session: Session,
+    /// Everything that was said, oldest first.
+    pub messages: Vec<Message>,
+    /// When its file was last written.
+    pub modified: Timestamp,
+    /// What was not understood.
+    pub tally: Tally,
+}
+
+/// A session and how much was said in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Counted {
+    /// The session.
+    pub session: Session,
+    /// What the person and the agent said, in messages.
+    pub messages: usize,
+    /// When its file was last written.
+    pub modified: Timestamp,
+}
+
+/// The newest sessions.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Newest {
+    /// The sessions, newest first.
+    pub sessions: Vec<Counted>,
+    /// Files of further sessions, which were not read.
+    pub left_off: usize,
+    /// Files and folders that can't be read, each with the reason.
+    pub troubles: Vec<(PathBuf, String)>,
+}
+
+impl Library {
+    /// The sessions in these stores.
+    pub fn new(files: Arc<dyn Files>, homes: Homes) -> Self {
+        Self { files, homes, peeked: BTreeMap::new(), counted: BTreeMap::new() }
+    }
+
+    /// The files of the agents.
+    pub fn files(&self) -> &dyn Files {
+        &*self.files
+    }
+
+    /// Where the agents keep their sessions.
+    pub fn homes(&self) -> &Homes {
+        &self.homes
+    }
+
+    /// The newest sessions of these agents, one for each id. Those without a word are left out.
+    pub fn newest(&mut self, agents: &[Agent], count_max: usize) -> Newest {
+        let (files, troubles) = self.files_by_age(Some(agents));
+        let mut newest = Newest { troubles, ..Newest::default() };
+        let mut seen = BTreeSet::new();
+        let mut bytes = 0;
+        for (at, (found, standing)) in files.iter().enumerate() {
+            if newest.sessions.len() >= count_max || bytes > LISTING_BYTES_MAX {
+                newest.left_off = files.len() - at;
+                break;
+            }
+            let before = self.counted.get(&found.path).map_or(0, |(mark, _)| mark.offset);
+            bytes += standing.bytes.saturating_sub(before);
+            match self.count(found) {
+                Ok(Some((session, messages))) => {
+                    if messages > 0 && seen.insert((session.agent, session.id.clone())) {
+                        newest.sessions.push(Counted { session, messages, modified: standing.modified });
+                    }
+                }
+                Ok(None) => {}
+                Err(error) => newest.troubles.push((found.path.clone(), error.to_string())),
+            }
+        }
+        newest
+    }
+
+    /// Reads a session that was picked. Where several files have its id, it is the newest that holds a word.
+    ///
+    /// # Errors
+    /// Fails with the error of the disk, or if the file is longer than a reader takes.
+    pub fn read(&self, found: &Found) -> io::Result<Whole> {
+        let gone = || io::Error::new(io::ErrorKind::NotFound, "it is gone");
+        let standing = standing(&*self.files, found)?.ok_or_else(gone)?;
+        let batch = read(&*self.files, found, None)?.ok_or_else(gone)?;
+        let modified = standing.modified;
+        Ok(Whole { session: batch.mark.session, messages: batch.messages, modified, tally: batch.tally })
+    }
+
+    /// The files of sessions with how they stand now, newest first. Those of sub-agents are left out.
+    pub(super) fn files_by_age(&self, agents: Option<&[Agent]>) -> (Vec<(Found, Standing)>, Troubles) {
+        let (all, mut troubles) = find(&*self.files, &self.homes);
+        let mut files = Vec::new();
+        for found in all {
+            if found.is_of_sub_agent() || agents.is_some_and(|agents| !agents.contains(&found.agent)) {
+                continue;
+            }
+            match standing(&*self.files, &found) {
+                Ok(Some(standing)) => files.push((found, standing)),
+                Ok(None) => {}
+                Err(error) => troubles.push((found.path, error.to_string())),
+            }
+        }
+        files.sort_by(|(one, a), (other, b)| (b.modified, &other.path).cmp(&(a.modified, &one.path)));
+        (files, troubles)
+    }
+
+    /// The newest session in a folder or below it.
+    pub(super) fn newest_in(&mut self, folder: &Path, agents: Option<&[Agent]>) -> Option<Found> {
+        let (files, _) = self.files_by_age(agents);
+        let folder = self.files.folder(folder).unwrap_or_else(|| folder.to_owned());
+        for (found, standing) in files.into_iter().take(PEEKS_MAX) {
+            let Ok(session) = self.peek(&found, standing) else { continue };
+            if session.is_begun_again() {
+                continue;
+            }
+            let Some(own) = session.folder.as_deref().map(Path::new) else { continue };
+            if own.starts_with(&folder) || self.files.folder(own).is_some_and(|own| own.starts_with(&folder))
+            {
+                return Some(found);
+            }
+        }
+        None
+    }
+
+    /// The session as far as the beginning of its file tells.
+    pub(super) fn peek(&mut self, found: &Found, standing: Standing) -> io::Result<Session> {
+        if let Some((_, session)) = self.peeked.get(&found.path).filter(|(known, _)| *known == standing) {
+            return Ok(session.clone());
+        }
+        let session = peek(&*self.files, found)?;
+        self.peeked.insert(found.path.clone(), (standing, session.clone()));
+        Ok(session)
+    }
+
+    fn count(&mut self, found: &Found) -> io::Result<Option<(Session, usize)>> {
+        let (mark, before) = match self.counted.get(&found.path) {
+            Some((mark, count)) => (Some(mark), *count),
+            None => (None, 0),
+        };
+        if let Some(batch) = read(&*self.files, found, mark)? {
+            let before = if batch.is_from_start { 0 } else { before };
+            let count = before + batch.messages.iter().filter(|message| is_said(message)).count();
+            self.counted.insert(found.path.clone(), (batch.mark, count));
+        }
+        Ok(self.counted.get(&found.path).map(|(mark, count)| (mark.session.clone(), *count)))
+    }
+}
+
+/// Whether a message is one of the person or of the session's own agent.
+pub fn is_said(message: &Message) -> bool {
+    matches!(message.role, Role::User | Role::Assistant) && !message.is_side
+}
