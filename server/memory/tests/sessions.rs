@@ -32,7 +32,7 @@ fn homes(base: &Path) -> Homes {
         ("GEMINI_CLI_HOME", "gemini"),
         ("QWEN_HOME", "qwen"),
         ("XDG_CONFIG_HOME", "vscode"),
-        ("XDG_DATA_HOME", "data"),
+        ("XDG_DATA_HOME", "opencode/new"),
     ];
     let variables =
         variables.map(|(name, value)| (name.to_owned(), base.join(value).to_str().unwrap().to_owned()));
@@ -193,6 +193,13 @@ fn how_a_session_goes_on_is_told_for_each_agent() {
         (found.command_line, found.version, found.running)
     };
     let version = |text: &str| Some(text.to_owned());
+    let opencode = "ses_de9fe8b45ffeLDZkpJXGUusWCa";
+    let of_opencode = (
+        format!("cd -- /home/alice/project && opencode --session {opencode}"),
+        version("1.18.33"),
+        Running::Unknown,
+    );
+    assert_eq!(command(Agent::Opencode, &opencode[..12]), of_opencode);
     assert_eq!(
         command(Agent::Copilot, ID),
         (format!("copilot --resume={ID}"), version("1.0.102"), Running::No)

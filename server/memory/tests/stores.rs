@@ -1,5 +1,7 @@
 //! The readers, held to stores that the real programs have made; see `stores/README.md`.
 
+#![expect(clippy::disallowed_methods, reason = "the stores of the tests are real files")]
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,6 +24,7 @@ fn homes() -> Homes {
         ("GEMINI_CLI_HOME", "gemini"),
         ("QWEN_HOME", "qwen"),
         ("XDG_CONFIG_HOME", "vscode"),
+        ("XDG_DATA_HOME", "opencode/new"),
     ];
     let variables =
         variables.map(|(name, value)| (name.to_owned(), folder().join(value).to_str().unwrap().to_owned()));
@@ -100,6 +103,139 @@ fn gemini_cli_is_read() {
     assert_eq!(batches.len(), 1);
     assert_eq!(batches[0].session().id, "0cb916db-26aa-40f2-86b5-1ba81b225fd2");
     assert_eq!(check_recorded(&batches[0], None).0, "run_shell_command");
+}
+
+/// opencode's titles come from its model, which is scripted here.
+fn check_opencode(homes: &Homes, version: &str) {
+    let (found, troubles) = find(&DiskFiles, homes);
+    assert!(troubles.is_empty(), "{troubles:?}");
+    let found: Vec<_> = found.iter().filter(|found| found.agent == Agent::Opencode).collect();
+    assert_eq!(found.len(), 1);
+    let batch = read(&DiskFiles, found[0], None).unwrap().unwrap();
+    let session = batch.session();
+    assert!(session.id.starts_with("ses_"), "{session:?}");
+    assert_eq!(session.folder.as_deref(), Some("/home/alice/project"));
+    assert_eq!((session.title.as_deref(), session.version.as_deref()), (Some("title"), Some(version)));
+    assert!(batch.tally.is_empty() && batch.is_from_start, "{:?}", batch.tally);
+    assert_eq!(
+        shown(&batch.messages),
+        [
+            (Role::User, None, QUESTION),
+            (Role::Tool, Some("bash"), batch.messages[1].text.as_str()),
+            (Role::Tool, None, "redis: dropped, one machine only"),
+            (Role::Assistant, None, ANSWER),
+            (Role::User, None, SECOND),
+            (Role::Assistant, None, JOURNAL),
+        ]
+    );
+    assert!(batch.messages[1].text.starts_with("cat notes.txt"), "{:?}", batch.messages[1]);
+    assert!(session.started < session.last);
+    assert!(read(&DiskFiles, found[0], Some(&batch.mark)).unwrap().is_none());
+}
+
+#[test]
+fn opencode_is_read_from_its_database() {
+    check_opencode(&homes(), "1.18.33");
+}
+
+#[test]
+fn opencode_is_read_from_its_files() {
+    let mut homes = homes();
+    let old = folder().join("opencode/old").to_str().unwrap().to_owned();
+    homes.variables.insert("XDG_DATA_HOME".to_owned(), old);
+    check_opencode(&homes, "1.1.11");
+}
+
+/// The form of the newer store, with what the recorded session lacks.
+#[test]
+fn sub_sessions_what_was_taken_back_and_unknown_parts_of_opencode_are_told_apart() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("opencode");
+    std::fs::create_dir(&folder).unwrap();
+    let connection = rusqlite::Connection::open(folder.join("opencode-dev.db")).unwrap();
+    connection
+        .execute_batch(
+            r#"PRAGMA journal_mode = wal;
+            CREATE TABLE session (id TEXT, parent_id TEXT, directory TEXT, title TEXT, version TEXT, revert TEXT, time_updated INTEGER);
+            CREATE TABLE message (id TEXT, session_id TEXT, time_created INTEGER, data TEXT);
+            CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, time_updated INTEGER, data TEXT);
+            CREATE TABLE account (access_token TEXT);
+            INSERT INTO session VALUES ('ses_a', NULL, '/p', 'The title', '2', '{"messageID":"msg_3"}', 5);
+            INSERT INTO session VALUES ('ses_b', 'ses_a', '/p', 'A task', '2', NULL, 5);
+            INSERT INTO session VALUES ('../../x', NULL, '/p', 'hostile', '2', NULL, 5);
+            INSERT INTO session VALUES ('--resume', NULL, '/p', 'hostile', '2', NULL, 5);
+            INSERT INTO message VALUES ('msg_1', 'ses_a', 1, '{"role":"user"}');
+            INSERT INTO part VALUES ('prt_1', 'msg_1', 'ses_a', 1, '{"type":"text","text":"the question"}');
+            INSERT INTO part VALUES ('prt_2', 'msg_1', 'ses_a', 1, '{"type":"text","text":"a file","synthetic":true}');
+            INSERT INTO message VALUES ('msg_2', 'ses_a', 2, '{"role":"assistant","summary":true}');
+            INSERT INTO part VALUES ('prt_3', 'msg_2', 'ses_a', 2, '{"type":"text","text":"what was before"}');
+            INSERT INTO part VALUES ('prt_4', 'msg_2', 'ses_a', 2, '{"type":"of-tomorrow"}');
+            INSERT INTO part VALUES ('prt_5', 'msg_2', 'ses_a', 2, 'no JSON');
+            INSERT INTO part VALUES ('prt_6', 'msg_2', 'ses_a', 2, 7);
+            INSERT INTO message VALUES ('msg_3', 'ses_a', 3, '{"role":"user"}');
+            INSERT INTO part VALUES ('prt_7', 'msg_3', 'ses_a', 3, '{"type":"text","text":"taken back"}');
+            INSERT INTO message VALUES ('msg_4', 'ses_b', 4, '{"role":"user"}');
+            INSERT INTO part VALUES ('prt_8', 'msg_4', 'ses_b', 4, '{"type":"text","text":"a task"}');"#,
+        )
+        .unwrap();
+    let variables = BTreeMap::from([("XDG_DATA_HOME".to_owned(), home.path().to_str().unwrap().to_owned())]);
+    let homes = Homes { home: home.path().join("nobody"), variables, system: System::Linux };
+    let names = DiskFiles.list(&folder).unwrap();
+    let (all, troubles) = find(&DiskFiles, &homes);
+    assert!(troubles.is_empty(), "{troubles:?}");
+    assert_eq!(all.len(), 2);
+    let batches: Vec<Batch> =
+        all.iter().map(|found| read(&DiskFiles, found, None).unwrap().unwrap()).collect();
+    assert_eq!(
+        shown(&batches[0].messages),
+        [(Role::User, None, "the question"), (Role::Summary, None, "what was before")]
+    );
+    let unknown = BTreeMap::from([("of-tomorrow".to_owned(), 1), ("a part without a type".to_owned(), 1)]);
+    assert_eq!((&batches[0].tally.unknown, batches[0].tally.malformed), (&unknown, 1));
+    assert!(all[1].is_of_sub_agent() && !all[0].is_of_sub_agent());
+    assert_eq!((batches[1].session().id.as_str(), batches[1].messages[0].is_side), ("ses_a", true));
+    assert_eq!(DiskFiles.list(&folder).unwrap(), names);
+
+    connection
+        .execute_batch(
+            r#"INSERT INTO part VALUES ('prt_9', 'msg_1', 'ses_a', 9, '{"type":"text","text":"more"}');"#,
+        )
+        .unwrap();
+    let again = read(&DiskFiles, &all[0], Some(&batches[0].mark)).unwrap().unwrap();
+    assert_eq!(again.messages[1].text, "more");
+    assert!(read(&DiskFiles, &all[1], Some(&batches[1].mark)).unwrap().is_none());
+    std::fs::write(folder.join("opencode.db"), "SQLite format 3\0 and then nothing").unwrap();
+    assert_eq!(find(&DiskFiles, &homes).1.len(), 1);
+}
+
+#[test]
+fn the_editors_index_gives_a_title_where_the_file_has_none() {
+    let home = tempfile::tempdir().unwrap();
+    let storage = home.path().join("Code/User/workspaceStorage/a");
+    std::fs::create_dir_all(storage.join("chatSessions")).unwrap();
+    let state = |id: &str, title: &str| {
+        format!("{{\"sessionId\":\"{id}\"{title},\"requests\":[{{\"message\":\"why\"}}]}}")
+    };
+    for (id, title) in [("one", ""), ("two", ",\"customTitle\":\"Its own\""), ("three", ""), ("trimmed", "")]
+    {
+        std::fs::write(storage.join(format!("chatSessions/{id}.json")), state(id, title)).unwrap();
+    }
+    let connection = rusqlite::Connection::open(storage.join("state.vscdb")).unwrap();
+    connection
+        .execute_batch("CREATE TABLE ItemTable (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB)")
+        .unwrap();
+    let index = r#"{"version":1,"entries":{"one":{"title":"Of the index"},"two":{"title":"Of the index"},"three":{"title":"New Chat"}}}"#;
+    connection.execute("INSERT INTO ItemTable VALUES ('chat.ChatSessionStore.index', ?1)", [index]).unwrap();
+    connection.execute("INSERT INTO ItemTable VALUES ('secret', 'x')", []).unwrap();
+    let variables =
+        BTreeMap::from([("XDG_CONFIG_HOME".to_owned(), home.path().to_str().unwrap().to_owned())]);
+    let homes = Homes { home: home.path().join("nobody"), variables, system: System::Linux };
+    let (all, _) = find(&DiskFiles, &homes);
+    let titles: Vec<String> = all
+        .iter()
+        .map(|found| read(&DiskFiles, found, None).unwrap().unwrap().session().title.clone().unwrap())
+        .collect();
+    assert_eq!(titles, ["Of the index", "why", "why", "Its own"]);
 }
 
 #[test]
@@ -254,7 +390,7 @@ fn each_message_can_be_read_again() {
             let again = read_again(&DiskFiles, &found, message.place).unwrap().unwrap();
             assert_eq!(again, *message);
         }
-        let nowhere = entraclaw_memory::stores::Place { line: 3, nth: 9 };
+        let nowhere = entraclaw_memory::stores::Place { line: 3, nth: 99 };
         assert_eq!(read_again(&DiskFiles, &found, nowhere).unwrap(), None);
     }
 }

@@ -10,11 +10,13 @@
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use entraclaw_seams::storage::AppendFile;
 use jiff::Timestamp;
 
+use super::database::{self, Database};
 use super::{ContextFiles, Files, Standing};
 
 /// Most names in one folder that are looked at.
@@ -23,6 +25,9 @@ const NAMES_MAX: usize = 100_000;
 /// The files of this machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DiskFiles;
+
+/// The last snapshot of a database. A process has one disk.
+static KEPT: Mutex<Option<(PathBuf, Arc<Database>)>> = Mutex::new(None);
 
 impl Files for DiskFiles {
     fn list(&self, folder: &Path) -> io::Result<Vec<String>> {
@@ -60,6 +65,23 @@ impl Files for DiskFiles {
         let mut bytes = Vec::with_capacity(len);
         file.take(len as u64).read_to_end(&mut bytes)?;
         Ok(bytes)
+    }
+
+    /// The last one is kept: a listing and the sessions in it are read from one snapshot.
+    fn database(&self, path: &Path) -> io::Result<Option<Arc<Database>>> {
+        let now = database::standings(self, path)?;
+        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, database)) = &*kept
+            && known == path
+            && Some(database.standing) == now
+        {
+            return Ok(Some(Arc::clone(database)));
+        }
+        let found = database::read(self, path)?.map(Arc::new);
+        if let Some(found) = &found {
+            *kept = Some((path.to_owned(), Arc::clone(found)));
+        }
+        Ok(found)
     }
 
     #[cfg(target_os = "linux")]

@@ -3,15 +3,18 @@
 //! [`Files`] can only read, so a reader of sessions can't harm a store. [`ContextFiles`] can also write one file of a
 //! workspace. It must never follow a symlink to a file, as a workspace may come from a stranger.
 
+mod database;
 mod disk;
 mod simulated;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use entraclaw_seams::storage::AppendFile;
 use jiff::Timestamp;
 
+pub use database::Database;
 pub use disk::DiskFiles;
 pub use simulated::SimulatedFiles;
 
@@ -41,6 +44,10 @@ pub trait Files: Send + Sync {
     /// Whether a process holds a lock of this file; `None` where the system can't tell without touching the lock.
     fn is_locked(&self, _path: &Path) -> Option<bool> {
         None
+    }
+    /// A snapshot of a database of SQLite; `None` if there is none.
+    fn database(&self, path: &Path) -> io::Result<Option<Arc<Database>>> {
+        Ok(database::read(self, path)?.map(Arc::new))
     }
 }
 

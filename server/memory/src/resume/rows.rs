@@ -68,6 +68,7 @@ pub(super) const fn row(agent: Agent) -> Row {
         },
         Agent::Gemini => Row { program: "gemini", ..PLAIN },
         Agent::Qwen => Row { program: "qwen", ..PLAIN },
+        Agent::Opencode => Row { program: "opencode", id: Id::After(&["--session"]), ..PLAIN },
         Agent::Vscode => Row {
             program: "code",
             id: Id::Folder,

@@ -2,18 +2,21 @@
 //!
 //! It must never leave a character to the shell's judgement.
 
-/// The words as one line that a shell splits into the same words.
+use std::borrow::Cow;
+
+/// The words as one line that a shell splits into the same words. No word can hold a NUL, so what follows one is left out.
 pub fn quoted(words: &[String]) -> String {
-    words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ")
+    let whole = words.iter().map(|word| word.split('\0').next().unwrap_or_default());
+    whole.map(quote).collect::<Vec<_>>().join(" ")
 }
 
-pub(super) fn quote(word: &str) -> String {
-    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./=:@%+,".contains(&b);
-    // `=` is safe only behind the first word, where no command is meant; `~` would be a home folder.
-    if !word.is_empty() && word.bytes().all(is_plain) {
-        return word.to_owned();
+fn quote(word: &str) -> Cow<'_, str> {
+    // `shlex` also quotes a flag with a value, which no shell takes for more than a word.
+    let is_plain = |b: u8| b.is_ascii_alphanumeric() || b"-_.=".contains(&b);
+    if word.starts_with("--") && word.bytes().all(is_plain) {
+        return Cow::Borrowed(word);
     }
-    format!("'{}'", word.replace('\'', r"'\''"))
+    shlex::try_quote(word).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -24,11 +27,10 @@ mod tests {
 
     #[test]
     fn only_what_needs_quotes_has_them() {
-        let words = ["copilot", "--resume=0cb916db-26aa"].map(str::to_owned);
-        assert_eq!(quoted(&words), "copilot --resume=0cb916db-26aa");
-        assert_eq!(quote("/home/alice/it's $HOME"), r"'/home/alice/it'\''s $HOME'");
-        assert_eq!(quote(""), "''");
-        assert_eq!(quote("~"), "'~'");
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        assert_eq!(quoted(&words(&["copilot", "--resume=0cb916db-26aa"])), "copilot --resume=0cb916db-26aa");
+        assert_eq!(quoted(&words(&["cd", "/home/alice/my project", ""])), "cd '/home/alice/my project' ''");
+        assert_eq!(quoted(&words(&["a\0b"])), "a");
     }
 
     #[cfg(unix)]

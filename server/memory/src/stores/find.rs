@@ -1,11 +1,13 @@
 //! Finds the files that hold sessions.
 //!
-//! It must never open one, so that a listing of thousands of sessions costs only the reading of folders.
+//! It must never open one but a database, which says what it holds, so that a listing of thousands of sessions costs only
+//! the reading of folders.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::homes::Homes;
+use super::opencode;
 use super::session::Agent;
 use crate::files::Files;
 
@@ -30,7 +32,11 @@ impl Found {
     /// Whether it holds what an agent did that another one has started.
     pub fn is_of_sub_agent(&self) -> bool {
         let folder = self.path.parent().and_then(Path::file_name);
-        self.agent == Agent::Claude && folder.is_some_and(|folder| folder == "subagents")
+        match self.agent {
+            Agent::Claude => folder.is_some_and(|folder| folder == "subagents"),
+            Agent::Opencode => opencode::is_of_sub_agent(&self.path),
+            _ => false,
+        }
     }
 
     /// What its name tells of the session's id.
@@ -40,7 +46,7 @@ impl Found {
             Agent::Copilot => self.path.parent()?.file_name()?.to_str(),
             Agent::Codex => stem.get(stem.len().checked_sub(ID_BYTES)?..),
             Agent::Gemini => stem.get(stem.len().checked_sub(GEMINI_ID_BYTES)?..),
-            Agent::Vscode | Agent::Claude | Agent::Qwen => Some(stem),
+            Agent::Vscode | Agent::Claude | Agent::Qwen | Agent::Opencode => Some(stem),
         }
     }
 
@@ -107,6 +113,10 @@ impl Search<'_> {
                 for project in self.below(&home.join("tmp")) {
                     self.add_all(agent, &project.join("chats"), &["json", "jsonl"]);
                 }
+            }
+            Agent::Opencode => {
+                let troubles = opencode::find(self.files, home, &mut self.found);
+                self.troubles.extend(troubles);
             }
             Agent::Qwen => {
                 for project in self.below(&home.join("projects")) {

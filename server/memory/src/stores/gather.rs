@@ -24,13 +24,21 @@ pub(super) struct Gather {
     pub(super) session: Session,
     pub(super) messages: Vec<Message>,
     pub(super) tally: Tally,
+    /// Whether the agent or the person gave the title.
+    pub(super) has_own_title: bool,
     /// Where the next message stands.
     place: Place,
 }
 
 impl Gather {
     pub(super) fn new(session: Session) -> Self {
-        Self { session, messages: Vec::new(), tally: Tally::default(), place: Place::default() }
+        Self {
+            session,
+            messages: Vec::new(),
+            tally: Tally::default(),
+            has_own_title: false,
+            place: Place::default(),
+        }
     }
 
     pub(super) fn add(&mut self, role: Role, words: &str, at: Option<Timestamp>) {
@@ -88,6 +96,7 @@ impl Gather {
         if let Some(title) = title.map(|title| text::safe_line(title, TITLE_CHARS)).filter(|t| !t.is_empty())
         {
             self.session.title = Some(title);
+            self.has_own_title = true;
         }
     }
 

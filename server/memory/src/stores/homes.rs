@@ -49,7 +49,7 @@ const SERVERS: [&str; 3] = [".vscode-server", ".vscode-server-insiders", ".vscod
 
 impl Homes {
     /// The variables that are asked for.
-    pub const VARIABLES: [&'static str; 8] = [
+    pub const VARIABLES: [&'static str; 9] = [
         "APPDATA",
         "CLAUDE_CONFIG_DIR",
         "CODEX_HOME",
@@ -58,6 +58,7 @@ impl Homes {
         "QWEN_HOME",
         "QWEN_RUNTIME_DIR",
         "XDG_CONFIG_HOME",
+        "XDG_DATA_HOME",
     ];
 
     /// The folders of an agent. They need not exist.
@@ -76,6 +77,8 @@ impl Homes {
                 let runtime = self.variable("QWEN_RUNTIME_DIR").filter(|runtime| *runtime != home);
                 runtime.into_iter().chain([home]).collect()
             }
+            // It keeps to this folder on every system.
+            Agent::Opencode => vec![self.own("XDG_DATA_HOME", ".local/share").join("opencode")],
         }
     }
 

@@ -49,6 +49,19 @@ impl Mark {
         })
     }
 
+    /// A session that is read whole each time, from records that are no bytes of one file.
+    pub(super) fn of_records(session: Session, standing: Standing) -> Self {
+        Self {
+            session,
+            identity: standing.identity,
+            offset: standing.bytes,
+            bytes: standing.bytes,
+            modified_ns: nanoseconds(standing),
+            head_bytes: 0,
+            head: crc32c::crc32c(&[]),
+        }
+    }
+
     /// Whether nothing was written since.
     pub(super) fn is_current(&self, standing: Standing) -> bool {
         self.identity == standing.identity

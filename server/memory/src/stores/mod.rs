@@ -16,6 +16,7 @@ mod homes;
 mod library;
 mod lines;
 mod mark;
+mod opencode;
 mod parts;
 mod pick;
 mod qwen;

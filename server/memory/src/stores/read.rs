@@ -13,7 +13,7 @@ use super::lines::{read_line, read_lines};
 use super::mark::Mark;
 use super::session::{Agent, Message, Place, Session};
 use super::tally::Tally;
-use super::{claude, codex, copilot, gemini, qwen, replay, vscode};
+use super::{claude, codex, copilot, gemini, opencode, qwen, replay, vscode};
 use crate::files::{Files, Standing, read_whole};
 
 /// Longest log that is read.
@@ -52,12 +52,17 @@ impl Batch {
 /// Fails with the error of the disk, or if the file is longer than a reader takes.
 pub fn read(files: &dyn Files, found: &Found, mark: Option<&Mark>) -> io::Result<Option<Batch>> {
     let path = &found.path;
-    let Some(standing) = files.look(path)? else { return Ok(None) };
+    let Some(standing) = standing(files, found)? else { return Ok(None) };
     if mark.is_some_and(|mark| mark.is_current(standing)) {
         return Ok(None);
     }
     let is_document = path.extension().is_some_and(|extension| extension == "json");
     let (gather, offset, is_from_start) = match (found.agent, line_reader(found.agent)) {
+        (Agent::Opencode, _) => {
+            let mut gather = begin(found);
+            opencode::read(files, path, &mut gather)?;
+            (gather, standing.bytes, true)
+        }
         (_, Some(line)) => log(files, found, standing, mark, line)?,
         (Agent::Gemini, None) if is_document => {
             (document(files, found, gemini::document)?, standing.bytes, true)
@@ -68,7 +73,10 @@ pub fn read(files: &dyn Files, found: &Found, mark: Option<&Mark>) -> io::Result
     };
     let mut gather = gather;
     surroundings(files, found, &mut gather);
-    let mark = Mark::new(gather.session, standing, offset, files, path)?;
+    let mark = match found.agent {
+        Agent::Opencode => Mark::of_records(gather.session, standing),
+        _ => Mark::new(gather.session, standing, offset, files, path)?,
+    };
     Ok(Some(Batch { mark, messages: gather.messages, is_from_start, tally: gather.tally }))
 }
 
@@ -78,7 +86,10 @@ pub fn read(files: &dyn Files, found: &Found, mark: Option<&Mark>) -> io::Result
 ///
 /// Fails with the error of the disk.
 pub(super) fn standing(files: &dyn Files, found: &Found) -> io::Result<Option<Standing>> {
-    files.look(&found.path)
+    match found.agent {
+        Agent::Opencode => opencode::standing(files, &found.path),
+        _ => files.look(&found.path),
+    }
 }
 
 /// The session as far as the beginning of its file and the files beside it tell.
@@ -97,6 +108,8 @@ pub(super) fn peek(files: &dyn Files, found: &Found) -> io::Result<Session> {
                 line(&value, &mut gather);
             }
         })?;
+    } else if found.agent == Agent::Opencode {
+        opencode::peek(files, &found.path, &mut gather)?;
     } else if found.agent == Agent::Gemini {
         let is_document = found.path.extension().is_some_and(|extension| extension == "json");
         gather = if is_document {
@@ -114,7 +127,7 @@ fn surroundings(files: &dyn Files, found: &Found, gather: &mut Gather) {
         Agent::Vscode => vscode::surroundings(files, &found.path, gather),
         Agent::Copilot => copilot::surroundings(files, &found.path, gather),
         Agent::Gemini => gemini::surroundings(files, &found.path, gather),
-        Agent::Claude | Agent::Codex | Agent::Qwen => {}
+        Agent::Claude | Agent::Codex | Agent::Qwen | Agent::Opencode => {}
     }
 }
 
@@ -165,7 +178,7 @@ fn line_reader(agent: Agent) -> Option<fn(&Value, &mut Gather)> {
         Agent::Claude => Some(claude::line),
         Agent::Codex => Some(codex::line),
         Agent::Qwen => Some(qwen::line),
-        Agent::Vscode | Agent::Gemini => None,
+        Agent::Vscode | Agent::Gemini | Agent::Opencode => None,
     }
 }
 

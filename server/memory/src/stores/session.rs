@@ -24,12 +24,18 @@ pub enum Agent {
     Gemini,
     /// Qwen Code.
     Qwen,
+    /// opencode.
+    Opencode,
 }
 
 impl Agent {
     /// All agents.
-    pub const ALL: [Self; 6] =
-        [Self::Vscode, Self::Copilot, Self::Claude, Self::Codex, Self::Gemini, Self::Qwen];
+    pub const ALL: [Self; 7] =
+        [Self::Vscode, Self::Copilot, Self::Claude, Self::Codex, Self::Gemini, Self::Qwen, Self::Opencode];
+
+    /// The agents that are programs for a terminal.
+    pub const CLIS: [Self; 6] =
+        [Self::Copilot, Self::Claude, Self::Codex, Self::Gemini, Self::Qwen, Self::Opencode];
 
     /// The name of the agent in arguments and answers.
     pub fn as_str(self) -> &'static str {
@@ -40,6 +46,7 @@ impl Agent {
             Self::Codex => "codex",
             Self::Gemini => "gemini",
             Self::Qwen => "qwen",
+            Self::Opencode => "opencode",
         }
     }
 

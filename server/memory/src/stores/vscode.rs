@@ -1,7 +1,8 @@
 //! Sessions of Copilot Chat in Visual Studio Code, version 3 of their form and its predecessors.
 //!
-//! The form is read in microsoft/vscode, `src/vs/workbench/contrib/chat/common/model`. It must never read the editor's
-//! database, which only repeats titles and dates.
+//! The form is read in microsoft/vscode, `src/vs/workbench/contrib/chat/common/model`. Of the editor's database only the
+//! index of sessions is read: it has the titles that the editor made, and keeps 400; files of older sessions stay.
+//! It must never read another entry of the database, which holds what extensions keep.
 
 use std::path::Path;
 
@@ -13,6 +14,8 @@ use crate::files::{Files, read_whole};
 
 /// Longest `workspace.json`.
 const WORKSPACE_BYTES_MAX: u64 = 64 * 1024;
+/// Longest index of sessions.
+const INDEX_BYTES_MAX: i64 = 16 * 1024 * 1024;
 /// What stands in place of a text that was too long for the editor.
 const TRUNCATED: &str = "value truncated for persistence";
 /// Kinds of parts of an answer that hold no words of the session.
@@ -119,9 +122,31 @@ fn tool(part: &Value, at: Option<jiff::Timestamp>, gather: &mut Gather) {
     gather.add_tool(word(part, "toolId"), &text, at);
 }
 
-/// The folder of the window stands in a file above the sessions.
+/// The folder of the window stands in a file above the sessions, their titles in a database.
 pub(super) fn surroundings(files: &dyn Files, path: &Path, gather: &mut Gather) {
     let Some(storage) = path.parent().and_then(Path::parent) else { return };
+    if !gather.has_own_title
+        && let Some(title) = title(files, &storage.join("state.vscdb"), &gather.session.id)
+    {
+        gather.title(Some(&title));
+    }
+    folder(files, storage, gather);
+}
+
+/// The title of a session in the editor's index. A database that can't be read costs the title alone.
+fn title(files: &dyn Files, path: &Path, id: &str) -> Option<String> {
+    let database = files.database(path).ok()??;
+    let query =
+        "SELECT value FROM ItemTable WHERE key = 'chat.ChatSessionStore.index' AND length(value) <= ?1";
+    let value = database.connection().query_row(query, [INDEX_BYTES_MAX], |row| {
+        Ok(row.get_ref(0)?.as_bytes().ok().and_then(|bytes| serde_json::from_slice::<Value>(bytes).ok()))
+    });
+    let title = word(value.ok()??.get("entries")?.get(id)?, "title")?.to_owned();
+    // What the editor shows before it has made a title.
+    (title != "New Chat").then_some(title)
+}
+
+fn folder(files: &dyn Files, storage: &Path, gather: &mut Gather) {
     let Ok(Some((bytes, _))) = read_whole(files, &storage.join("workspace.json"), WORKSPACE_BYTES_MAX) else {
         return;
     };
