@@ -12,6 +12,7 @@ use entraclaw_memory::files::{DiskFiles, SimulatedFiles};
 use entraclaw_memory::handoff::handoff;
 use entraclaw_memory::resume::{Running, resume};
 use entraclaw_memory::stores::{Agent, Homes, Library, SessionError, System, Wanted};
+use entraclaw_memory::stores::{Depth, survey};
 use entraclaw_seams::clock::SystemClock;
 use entraclaw_seams::processes::{Processes, SystemProcesses};
 use entraclaw_seams::storage::{MemoryStorage, Storage};
@@ -181,6 +182,25 @@ fn lists_are_bounded_and_newest_first() {
     for member in ["id", "title", "date", "messageCount", "filePath", "agent", "folder", "running"] {
         assert!(json.get(member).is_some(), "{member} is missing in {json}");
     }
+}
+
+#[test]
+fn a_survey_counts_sessions_and_names_what_is_not_understood() {
+    let all = survey(&library(), Depth { files_max: 0, bytes_max: 0 });
+    assert_eq!(all.len(), Agent::ALL.len());
+    assert!(
+        all.iter().all(|found| found.sessions > 0 && found.read == 0 && found.tally.is_empty()),
+        "{all:?}"
+    );
+
+    let machine = Machine::claude(&[("user", "why")]);
+    let path = "s/claude/projects/-p/a-session.jsonl";
+    machine.storage.append(path, false).unwrap().append(b"{\"type\":\"of-tomorrow\"}\n").unwrap();
+    machine.storage.set_bytes("s/claude/projects/-p/a/subagents/agent-1.jsonl", b"");
+    let found = survey(&machine.library(), Depth { files_max: 9, bytes_max: 1 });
+    assert_eq!((found.len(), found[0].agent, found[0].sessions, found[0].read), (1, Agent::Claude, 1, 1));
+    assert_eq!(found[0].tally.unknown.keys().collect::<Vec<_>>(), ["of-tomorrow"]);
+    assert!(found[0].newest.is_some() && found[0].troubles.is_empty());
 }
 
 #[test]

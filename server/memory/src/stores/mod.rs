@@ -2,7 +2,8 @@
 //!
 //! From the ground up: `session` is the model, `tally` counts what was not understood, `gather` collects a file's
 //! messages, `mark` says how far a file was read, `lines` reads a log from there, `homes` finds the stores, `find` their
-//! files, `read` chooses the reader; `library` holds them together, and `pick` says which session is meant.
+//! files, `read` chooses the reader; `library` holds them together, `pick`
+//! says which session is meant, `survey` what there is.
 //!
 //! It must never write, nor trust a file: each line and each file has a bound, and what can't be read is counted.
 
@@ -23,6 +24,7 @@ mod qwen;
 mod read;
 mod replay;
 mod session;
+mod survey;
 mod tally;
 mod vscode;
 
@@ -33,4 +35,5 @@ pub use mark::Mark;
 pub use pick::{SessionError, Wanted, full_name};
 pub use read::{Batch, read, read_again};
 pub use session::{Agent, Message, Place, Role, Session};
+pub use survey::{Depth, Surveyed, survey};
 pub use tally::Tally;
