@@ -55,6 +55,7 @@ pub(super) fn provider(app: &App) -> Option<ContextProvider> {
         storage: app.storage.clone(),
         files: seams.files.clone(),
         homes: seams.homes.clone(),
+        processes: app.processes.clone(),
         clock: app.clock.clone(),
         zone: seams.zone.clone(),
         index: seams.index.clone(),

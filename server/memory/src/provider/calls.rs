@@ -8,18 +8,28 @@ use jiff::{Timestamp, ToSpan as _};
 
 use super::failure::Failure;
 use super::fit::{TEXT_BYTES_MAX, fits, fitting, piece};
-use super::resources::Wanted;
-use super::results::search_results;
+use super::resources;
+use super::results::{ExportedConversation, ExportedMembers, search_results};
 use super::shared::{From, Shared};
-use crate::context::{Author, Entry, Format, Project, Range};
+use crate::context::{Author, ContextError, Entry, Format, Project, Range};
+use crate::export::{Extent, export};
+use crate::handoff::{BRIEF_BYTES, handoff};
+use crate::resume::resume;
 use crate::search::Filter;
-use crate::stores::{Agent, find};
+use crate::stores::{Agent, Library, SessionError, Wanted, find};
 use crate::text;
 
 /// Most sessions that a search tells of.
 const LIMIT_MAX: u64 = 50;
 /// Without a range, at most so many of the last sessions are tried to fit.
 const SESSIONS_TRIED_MAX: usize = 64;
+/// Most bytes of a whole session in a context file, and of one in short.
+const FULL_BYTES_MAX: usize = 64 * 1024;
+const SUMMARY_BYTES_MAX: usize = 8 * 1024;
+/// Shortest brief.
+const BRIEF_BYTES_MIN: usize = 1024;
+/// The newest session of the workspace.
+const CURRENT: &str = "current";
 /// The name of a writer whose host gives none.
 const UNNAMED: &str = "unnamed";
 
@@ -32,7 +42,10 @@ pub(super) fn begin(tool: &str, arguments: Object) -> Result<Work, Refusal> {
     match tool {
         "append_context" => append(given),
         "init_context" => init(given),
+        "export_conversation" => export_conversation(given),
         "search_conversations" => search(given),
+        "get_resume_command" => resume_command(given),
+        "handoff" => hand_over(given),
         "get_context_summary" => summary(given),
         "read_context_resource" => resource(given),
         _ => read(given),
@@ -129,6 +142,102 @@ fn summary(mut given: Arguments) -> Result<Work, Refusal> {
     }))
 }
 
+fn export_conversation(mut given: Arguments) -> Result<Work, Refusal> {
+    let session =
+        given.required_text("sessionId", "the id of a session, the path of its file, or current")?;
+    let workspace = optional(&mut given, "workspace")?;
+    let format = given.text("format", "summary")?;
+    let extent = Extent::by_name(&format)
+        .ok_or_else(|| format!("format: expected full or summary, got {:?}", text::safe_line(&format, 40)))?;
+    given.finish()?;
+    Ok(Box::new(move |shared, from| {
+        let workspace = shared.workspace(workspace.as_deref(), from)?;
+        let missing = |error: ContextError| match error {
+            ContextError::FileNotFound(_) => Failure::new("CONTEXT_NOT_FOUND", error.to_string()),
+            other => Failure::new("EXPORT_ERROR", other.to_string()),
+        };
+        // A missing file is told before a long session is read.
+        shared.contexts.summary(&workspace).map_err(missing)?;
+        let bytes_max = if extent == Extent::Full { FULL_BYTES_MAX } else { SUMMARY_BYTES_MAX };
+        let own = from.agent.filter(|_| session.trim() == CURRENT);
+        let wanted = Wanted { session: &session, agent: own, workspace: &workspace };
+        let any = Wanted { agent: None, ..wanted };
+        let exported = shared.with_library(|library| match export(library, &wanted, extent, bytes_max) {
+            // A host may keep no session yet of what it is doing now.
+            Err(SessionError::NotFound { .. }) if own.is_some() => export(library, &any, extent, bytes_max),
+            exported => exported,
+        })?;
+        let author = Author::Agent(from.client.as_deref().unwrap_or(UNNAMED));
+        let entry = Entry { content: &exported.markdown, title: Some(&exported.title), author };
+        let added = shared.contexts.append(&workspace, &entry).map_err(missing)?;
+        Ok(Answer::json(&ExportedConversation {
+            success: true,
+            exported: ExportedMembers {
+                title: exported.title,
+                message_count: exported.message_count,
+                timestamp: added.timestamp,
+            },
+        }))
+    }))
+}
+
+/// The session of a call, or the newest one of the workspace.
+struct Meant {
+    session: String,
+    workspace: Option<String>,
+    agent: Option<String>,
+}
+
+impl Meant {
+    fn read(mut given: Arguments) -> Result<Self, Refusal> {
+        let session = given.text("sessionId", CURRENT)?;
+        let session = if session.trim().is_empty() { CURRENT.to_owned() } else { session };
+        let (workspace, agent) = (optional(&mut given, "workspace")?, optional(&mut given, "agent")?);
+        given.finish()?;
+        Ok(Self { session, workspace, agent })
+    }
+
+    fn with<T>(
+        &self,
+        shared: &Shared,
+        from: &From,
+        work: impl FnOnce(&mut Library, &Wanted<'_>) -> Result<T, SessionError>,
+    ) -> Result<T, Failure> {
+        let agent = self.agent.as_deref().map(agent_named).transpose().map_err(Failure::params)?;
+        let workspace = shared.workspace(self.workspace.as_deref(), from)?;
+        let wanted = Wanted { session: &self.session, agent, workspace: &workspace };
+        Ok(shared.with_library(|library| work(library, &wanted))?)
+    }
+}
+
+fn resume_command(given: Arguments) -> Result<Work, Refusal> {
+    let meant = Meant::read(given)?;
+    Ok(Box::new(move |shared, from| {
+        let processes = &*shared.parts.processes;
+        let found = meant.with(shared, from, |library, wanted| resume(library, processes, wanted))?;
+        Ok(Answer::json(&found))
+    }))
+}
+
+fn hand_over(given: Arguments) -> Result<Work, Refusal> {
+    let meant = Meant::read(given)?;
+    Ok(Box::new(move |shared, from| {
+        let processes = &*shared.parts.processes;
+        let mut bytes_max = BRIEF_BYTES;
+        loop {
+            let brief =
+                meant.with(shared, from, |library, wanted| handoff(library, processes, wanted, bytes_max))?;
+            let text = serde_json::to_string(&brief)
+                .map_err(|error| Failure::new("READ_ERROR", error.to_string()))?;
+            // Quotes and line ends take more room in JSON.
+            if text.len() <= TEXT_BYTES_MAX || bytes_max <= BRIEF_BYTES_MIN {
+                return Ok(Answer::json(&brief));
+            }
+            bytes_max = (bytes_max * 3 / 4).max(BRIEF_BYTES_MIN);
+        }
+    }))
+}
+
 fn search(mut given: Arguments) -> Result<Work, Refusal> {
     let query = given.text("query", "")?;
     let limit = given.integer("limit", 10, 1, LIMIT_MAX)?;
@@ -142,7 +251,8 @@ fn search(mut given: Arguments) -> Result<Work, Refusal> {
             let says = "query: there is no word in it; give one or more words that were said";
             return Err(Failure::new("INVALID_QUERY", says));
         }
-        let agent = agent.map(|name| agent_named(&name)).transpose()?;
+        let agent = agent.map(|name| agent_named(&name)).transpose();
+        let agent = agent.map_err(|says| Failure::new("INVALID_QUERY", says))?;
         let day = |name: &str, text: Option<String>| text.map(|text| day(name, &text)).transpose();
         let (since, until) = (day("dateFrom", date_from)?, day("dateTo", date_to)?);
         // The last day counts whole.
@@ -164,10 +274,10 @@ fn search(mut given: Arguments) -> Result<Work, Refusal> {
     }))
 }
 
-fn agent_named(name: &str) -> Result<Agent, Failure> {
+fn agent_named(name: &str) -> Result<Agent, String> {
     Agent::by_name(name).ok_or_else(|| {
         let names = Agent::ALL.map(Agent::as_str).join(", ");
-        Failure::new("INVALID_QUERY", format!("agent: {:?} is none of {names}", text::safe_line(name, 40)))
+        format!("agent: {:?} is none of {names}", text::safe_line(name, 40))
     })
 }
 
@@ -182,7 +292,7 @@ fn resource(mut given: Arguments) -> Result<Work, Refusal> {
     let uri = given.required_text("uri", "the address of a resource, such as context://current")?;
     let offset = offset(&mut given)?;
     given.finish()?;
-    let wanted = Wanted::parse(uri.trim())
+    let wanted = resources::Wanted::parse(uri.trim())
         .ok_or("uri: there is no such resource here; see this tool's description")?;
     Ok(Box::new(move |shared, from| {
         let content = wanted?.read(shared, from)?;

@@ -5,6 +5,7 @@ use entraclaw_mcp::Answer;
 
 use crate::context::ContextError;
 use crate::search::MemoryError;
+use crate::stores::SessionError;
 
 /// A failed call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,6 +36,12 @@ impl Failure {
 
 impl From<ContextError> for Failure {
     fn from(error: ContextError) -> Self {
+        Self::new(error.name(), error.to_string())
+    }
+}
+
+impl From<SessionError> for Failure {
+    fn from(error: SessionError) -> Self {
         Self::new(error.name(), error.to_string())
     }
 }

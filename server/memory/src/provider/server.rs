@@ -7,7 +7,7 @@ use std::time::Duration;
 use entraclaw_mcp::connection::Route;
 use entraclaw_mcp::message::{Object, RpcError};
 use entraclaw_mcp::page::cacheable;
-use entraclaw_mcp::{Answer, Begun, Call, Caller, Connection, Offer, Offers, Provider, Refusal, Roots};
+use entraclaw_mcp::{Answer, Begun, Call, Caller, Connection, Offer, Offers, Provider, Refusal};
 use futures_util::future::{BoxFuture, pending};
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt as _, StreamExt as _};
@@ -19,7 +19,7 @@ use super::calls;
 use super::failure::Failure;
 use super::prompts::{READ, prompts, read_and_continue, result, summarize_and_save};
 use super::resources::{CURRENT, Wanted, contents, resources, rpc_error, templates};
-use super::shared::{ContextParts, From, Shared};
+use super::shared::{ContextParts, From, Shared, agent_of};
 use super::tools::{SET, tools};
 
 /// How long a call waits for the host's answer about its folders.
@@ -61,10 +61,10 @@ impl ContextProvider {
             return connection.answer(&route, Err(RpcError::invalid_request(says)), Vec::new());
         }
         connection.hold(&route);
-        let work = self.work(connection.roots(), caller, read);
+        let (work, era) = (self.work(connection, caller, read), caller.route.era);
         let work = async move {
             let read = work.await.unwrap_or_else(|| Err(broke()));
-            (route, read.map_err(|failure| rpc_error(&failure)))
+            (route, read.map_err(|failure| rpc_error(&failure, era)))
         };
         self.under_way.push(work.boxed());
     }
@@ -72,13 +72,15 @@ impl ContextProvider {
     /// Does work beside the connection, with what the host tells of its folders.
     fn work<T: Send + 'static>(
         &self,
-        roots: Roots,
+        connection: &Connection,
         caller: &Caller,
         work: impl FnOnce(&Shared, &From) -> T + Send + 'static,
     ) -> impl Future<Output = Option<T>> + Send + 'static {
         let (shared, client) = (self.shared.clone(), caller.client.clone());
+        let family = connection.host(client.as_deref()).map(|row| row.family);
+        let (agent, roots) = (family.and_then(agent_of), connection.roots());
         async move {
-            let from = From { roots: roots.folders_within(ROOTS_WAIT).await, client };
+            let from = From { roots: roots.folders_within(ROOTS_WAIT).await, client, agent };
             shared.parts.beside.run(move || work(&shared, &from)).await
         }
     }
@@ -104,7 +106,7 @@ impl Provider for ContextProvider {
     fn call(&mut self, call: Call<'_>, connection: &mut Connection) -> Result<Begun, Refusal> {
         let work = calls::begin(call.tool, call.arguments).map_err(|says| Failure::params(says).text())?;
         let (until, tool) = (call.until - BEFORE_LIMIT, call.tool.to_owned());
-        let work = self.work(connection.roots(), call.caller, work);
+        let work = self.work(connection, call.caller, work);
         Ok(Begun::work(async move {
             // A thread that has begun goes on if its time is over.
             match timeout_at(until, work).await {

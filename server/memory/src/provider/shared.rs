@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use entraclaw_seams::clock::Clock;
+use entraclaw_seams::processes::Processes;
 use entraclaw_seams::storage::Storage;
 use jiff::tz::TimeZone;
 
@@ -14,7 +15,7 @@ use super::scope::Scope;
 use crate::context::{Contexts, ContextsParts};
 use crate::files::ContextFiles;
 use crate::search::{IndexPlace, Memory, MemoryError, MemoryParts};
-use crate::stores::Homes;
+use crate::stores::{Agent, Homes, Library};
 
 /// The folder of the index, below the home folder.
 pub const INDEX: &str = "memory/index";
@@ -27,6 +28,8 @@ pub struct ContextParts {
     pub files: Arc<dyn ContextFiles>,
     /// Where the agents keep their sessions.
     pub homes: Homes,
+    /// The system's processes, which show whether a session still runs.
+    pub processes: Arc<dyn Processes>,
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// In which zone times are shown.
@@ -47,6 +50,8 @@ pub(super) struct Shared {
     pub(super) contexts: Contexts,
     /// The search, once it was asked for.
     memory: Mutex<Option<Memory>>,
+    /// The sessions of all agents.
+    library: Mutex<Library>,
 }
 
 /// Who calls, and from where.
@@ -56,6 +61,21 @@ pub(super) struct From {
     pub(super) roots: Vec<PathBuf>,
     /// The name of the host.
     pub(super) client: Option<String>,
+    /// Whose sessions the host keeps, if that is known.
+    pub(super) agent: Option<Agent>,
+}
+
+/// The agent of a family of hosts.
+pub(super) fn agent_of(family: &str) -> Option<Agent> {
+    match family {
+        "claude-code" => Some(Agent::Claude),
+        "codex" => Some(Agent::Codex),
+        "copilot-cli" => Some(Agent::Copilot),
+        "gemini-cli" => Some(Agent::Gemini),
+        "opencode" => Some(Agent::Opencode),
+        "qwen-code" => Some(Agent::Qwen),
+        _ => None,
+    }
 }
 
 impl Shared {
@@ -68,7 +88,8 @@ impl Shared {
             file_name: parts.file_name.clone(),
             bytes_max: Contexts::BYTES_MAX,
         });
-        Self { parts, contexts, memory: Mutex::new(None) }
+        let library = Library::new(parts.files.clone(), parts.homes.clone());
+        Self { parts, contexts, memory: Mutex::new(None), library: Mutex::new(library) }
     }
 
     /// The workspace that a call means.
@@ -87,6 +108,11 @@ impl Shared {
             None => self.open()?,
         };
         work(memory.insert(opened))
+    }
+
+    /// Works with the sessions of all agents.
+    pub(super) fn with_library<T>(&self, work: impl FnOnce(&mut Library) -> T) -> T {
+        work(&mut self.library.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn open(&self) -> Result<Memory, MemoryError> {

@@ -3,4 +3,5 @@
 mod calls;
 mod resources;
 mod scope;
+mod sessions;
 mod support;

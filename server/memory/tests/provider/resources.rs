@@ -47,7 +47,9 @@ async fn the_current_context_is_read_in_both_eras() {
             .collect();
         assert!(uris.contains(&"context://current") && uris.contains(&"context://workspaces"), "{uris:?}");
         let templates = client.request("resources/templates/list", json!({})).await;
-        assert_eq!(templates["result"]["resourceTemplates"][0]["uriTemplate"], "context://current{?range}");
+        let templates = templates["result"]["resourceTemplates"].as_array().unwrap().clone();
+        let uris: Vec<&str> = templates.iter().map(|t| t["uriTemplate"].as_str().unwrap()).collect();
+        assert_eq!(uris, ["context://current{?range}", "context://sessions/{sessionId}"]);
     }
 }
 

@@ -10,6 +10,7 @@ use entraclaw_memory::provider::{Beside, ContextParts, ContextProvider, Scope};
 use entraclaw_memory::search::IndexPlace;
 use entraclaw_memory::stores::{Homes, System};
 use entraclaw_seams::clock::{Clock, TokioClock};
+use entraclaw_seams::processes::SimulatedProcesses;
 use entraclaw_seams::storage::{MemoryStorage, Storage as _};
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
@@ -70,6 +71,7 @@ impl Machine {
                 variables: BTreeMap::new(),
                 system: System::Linux,
             },
+            processes: Arc::new(SimulatedProcesses::default()),
             clock: self.clock.clone(),
             zone: TimeZone::UTC,
             index: IndexPlace::Memory,
