@@ -41,9 +41,16 @@ TICKET = []
 
 
 class ReadingModel(check.KeepingModel):
-    """The scripted model, which also notes tickets."""
+    """The scripted model, which also notes tickets, and the whole of what was said last."""
+
+    def __init__(self, script):
+        super().__init__(script)
+        self.shown = []
 
     def answer(self, http, body):
+        if model.offered_tools(body):
+            said = body.get("messages") or body.get("input") or [None]
+            self.shown.append(json.dumps(said[-1] if isinstance(said, list) else said))
         TICKET[:] = re.findall(r"work-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", json.dumps(body)) or TICKET
         super().answer(http, body)
 
@@ -96,8 +103,7 @@ def meet(args, host, asked, how):
         began = time.monotonic()
         done = subprocess.run(argv, cwd=world.project, env={**environment, **own}, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=300)
-        shown = [request.get("last", "") for request in world.model.requests if request.get("tools")]
-        return shown, time.monotonic() - began, done, world.processes()
+        return world.model.shown, time.monotonic() - began, done, world.processes()
     finally:
         other.close()
         world.close()
@@ -128,7 +134,7 @@ def main():
         else:
             holds = times == 1
         failed += not holds
-        says = "" if holds else f" shown: {shown[-2:]} {done.stdout[-300:]!r} {done.stderr[-300:]!r}"
+        says = "" if holds else f" shown: {[one[-700:] for one in shown[-2:]]} {done.stdout[-300:]!r} {done.stderr[-300:]!r}"
         print(f"{name}: {'ok' if holds else 'FAILED'} ({took_s:.0f} s), {len(shown)} requests{says}", flush=True)
     sys.exit(1 if failed else 0)
 
