@@ -36,6 +36,16 @@ impl Connection {
         }
     }
 
+    /// The resources that clients have subscribed to.
+    pub fn listened(&self) -> BTreeSet<String> {
+        let streams = self.open.values().filter_map(|open| match open {
+            Open::Listen { resources } => Some(resources),
+            _ => None,
+        });
+        let subscribed = self.ready().map(|opened| &opened.subscribed);
+        streams.chain(subscribed).flatten().cloned().collect()
+    }
+
     /// Whether a client has subscribed to this resource.
     pub fn is_listened_to(&self, uri: &str) -> bool {
         self.open.values().any(|open| matches!(open, Open::Listen { resources } if resources.contains(uri)))

@@ -13,11 +13,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use entraclaw_seams::storage::AppendFile;
+use entraclaw_seams::storage::{AppendFile, watch_folders};
 use jiff::Timestamp;
 
 use super::database::{self, Database};
-use super::{ContextFiles, Files, Standing};
+use super::{ContextFiles, Files, News, Standing};
 
 /// Most names in one folder that are looked at.
 const NAMES_MAX: usize = 100_000;
@@ -55,6 +55,10 @@ impl Files for DiskFiles {
 
     fn folder(&self, path: &Path) -> Option<PathBuf> {
         fs::canonicalize(path).ok().filter(|found| found.is_dir())
+    }
+
+    fn news(&self, folders: &[PathBuf]) -> News {
+        watch(folders)
     }
 
     fn read(&self, path: &Path, offset: u64, len: usize) -> io::Result<Vec<u8>> {
@@ -108,6 +112,13 @@ fn holds(locks: &str, inode: u64) -> bool {
     held.any(|line| {
         line.split_ascii_whitespace().any(|word| word.matches(':').count() == 2 && word.ends_with(&ending))
     })
+}
+
+fn watch(folders: &[PathBuf]) -> News {
+    match watch_folders(folders.iter().map(PathBuf::as_path)) {
+        Some((changes, missed)) => News { changes: Some(changes), has_gaps: missed > 0 },
+        None => News { changes: None, has_gaps: true },
+    }
 }
 
 impl ContextFiles for DiskFiles {

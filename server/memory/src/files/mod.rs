@@ -11,7 +11,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use entraclaw_seams::storage::AppendFile;
+use entraclaw_seams::storage::{AppendFile, Changes};
 use jiff::Timestamp;
 
 pub use database::Database;
@@ -29,6 +29,15 @@ pub struct Standing {
     pub identity: u64,
 }
 
+/// News of changes in folders.
+#[derive(Default)]
+pub struct News {
+    /// The listener; `None` where the system can't tell of any of them.
+    pub changes: Option<Changes>,
+    /// Whether the listener may miss changes in one of the folders, so that its owner must look often.
+    pub has_gaps: bool,
+}
+
 /// Reads files anywhere on the machine.
 pub trait Files: Send + Sync {
     /// The names in a folder, sorted; empty if it does not exist.
@@ -44,6 +53,10 @@ pub trait Files: Send + Sync {
     /// Whether a process holds a lock of this file; `None` where the system can't tell without touching the lock.
     fn is_locked(&self, _path: &Path) -> Option<bool> {
         None
+    }
+    /// Listens for changes in these folders, but not in the folders inside them.
+    fn news(&self, _folders: &[PathBuf]) -> News {
+        News::default()
     }
     /// A snapshot of a database of SQLite; `None` if there is none.
     fn database(&self, path: &Path) -> io::Result<Option<Arc<Database>>> {

@@ -2,27 +2,52 @@
 //!
 //! It must never touch a real file.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use entraclaw_seams::clock::Clock;
-use entraclaw_seams::storage::{AppendFile, MemoryStorage, Storage};
-use jiff::Timestamp;
+use entraclaw_seams::storage::{AppendFile, MemoryStorage, Stamp, Storage};
+use jiff::{Timestamp, ToSpan as _};
 
-use super::{ContextFiles, Files, Standing};
+use super::{ContextFiles, Files, News, Standing};
+
+/// What was last seen of a file, and when that was new.
+type Seen = BTreeMap<String, (Option<Stamp>, Timestamp)>;
 
 /// One process's view of the files. Paths are absolute, with `/`. A folder exists as long as a file is below it.
 #[derive(Clone)]
 pub struct SimulatedFiles {
     storage: MemoryStorage,
     clock: Arc<dyn Clock>,
+    began: Timestamp,
+    seen: Arc<Mutex<Seen>>,
 }
 
 impl SimulatedFiles {
-    /// The files of a simulated disk. Each counts as written now.
+    /// The files of a simulated disk, which keeps no times: a file counts as written when a change of it is first seen, and
+    /// what is there at the first look as written before this process began.
     pub fn new(storage: MemoryStorage, clock: Arc<dyn Clock>) -> Self {
-        Self { storage, clock }
+        let began = clock.now() - 1.second();
+        Self { storage, clock, began, seen: Arc::default() }
+    }
+
+    /// Remembers how a file stands that this process is about to write.
+    fn before_writing(&self, path: &str) -> io::Result<()> {
+        let stamp = self.storage.stamp(path)?;
+        self.modified(path, stamp);
+        Ok(())
+    }
+
+    /// When a file with this stamp was written.
+    fn modified(&self, path: &str, stamp: Option<Stamp>) -> Timestamp {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = seen.entry(path.to_owned()).or_insert((stamp, self.began));
+        if known.0 != stamp {
+            *known = (stamp, self.clock.now());
+        }
+        known.1
     }
 
     /// The path on the simulated disk, which has no root of its own.
@@ -51,8 +76,9 @@ impl Files for SimulatedFiles {
 
     fn look(&self, path: &Path) -> io::Result<Option<Standing>> {
         let path = Self::path(path)?;
-        let Some(bytes) = self.storage.len(&path)? else { return Ok(None) };
-        Ok(Some(Standing { bytes, modified: self.now(), identity: 0 }))
+        let stamp = self.storage.stamp(&path)?;
+        let modified = self.modified(&path, stamp);
+        Ok(stamp.map(|stamp| Standing { bytes: stamp.bytes(), modified, identity: 0 }))
     }
 
     fn exists(&self, path: &Path) -> bool {
@@ -63,20 +89,20 @@ impl Files for SimulatedFiles {
         Self::path(path).ok().filter(|found| self.below(found)).map(|_| path.to_owned())
     }
 
+    fn news(&self, _folders: &[PathBuf]) -> News {
+        News { changes: self.storage.every_change(), has_gaps: false }
+    }
+
     fn read(&self, path: &Path, offset: u64, len: usize) -> io::Result<Vec<u8>> {
         self.storage.read(&Self::path(path)?, offset, len)
     }
 }
 
-impl SimulatedFiles {
-    fn now(&self) -> Timestamp {
-        self.clock.now()
-    }
-}
-
 impl ContextFiles for SimulatedFiles {
     fn open(&self, path: &Path) -> io::Result<Box<dyn AppendFile>> {
-        self.storage.append(&Self::path(path)?, false)
+        let path = Self::path(path)?;
+        self.before_writing(&path)?;
+        self.storage.append(&path, false)
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn AppendFile>> {
@@ -84,6 +110,7 @@ impl ContextFiles for SimulatedFiles {
         if self.storage.len(&path)?.is_some() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
+        self.before_writing(&path)?;
         self.storage.append(&path, true)
     }
 }

@@ -8,12 +8,12 @@ use entraclaw_mcp::connection::Route;
 use entraclaw_mcp::message::{Object, RpcError};
 use entraclaw_mcp::page::cacheable;
 use entraclaw_mcp::{Answer, Begun, Call, Caller, Connection, Offer, Offers, Provider, Refusal};
-use futures_util::future::{BoxFuture, pending};
+use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt as _, StreamExt as _};
 use rmcp::model::ErrorCode;
 use serde_json::Value;
-use tokio::time::timeout_at;
+use tokio::time::{Instant, timeout_at};
 
 use super::calls;
 use super::failure::Failure;
@@ -21,6 +21,7 @@ use super::prompts::{READ, prompts, read_and_continue, result, summarize_and_sav
 use super::resources::{CURRENT, Wanted, contents, resources, rpc_error, templates};
 use super::shared::{ContextParts, From, Shared, agent_of};
 use super::tools::{SET, tools};
+use super::watch::{Looked, Watch};
 
 /// How long a call waits for the host's answer about its folders.
 const ROOTS_WAIT: Duration = Duration::from_secs(1);
@@ -29,22 +30,33 @@ const BEFORE_LIMIT: Duration = Duration::from_secs(2);
 /// Most readings of resources and prompts at a time.
 const READINGS_MAX: usize = 16;
 
-/// The answer of a request that was held open.
-type Done = (Route, Result<Value, RpcError>);
+/// What was done beside the connection.
+enum Done {
+    /// The answer of a request that was held open.
+    Read(Route, Result<Value, RpcError>),
+    /// A look at what clients listen to; `None` if it broke.
+    Looked(Option<Looked>),
+}
 
 /// The provider `context`.
 pub struct ContextProvider {
     shared: Arc<Shared>,
-    /// Readings of resources and prompts.
+    /// Readings of resources and prompts, and looks.
     under_way: FuturesUnordered<BoxFuture<'static, Done>>,
     /// Readings that are done and not answered yet.
     done: Vec<Done>,
+    watch: Watch,
 }
 
 impl ContextProvider {
     /// The provider from its parts. It touches no file.
     pub fn new(parts: ContextParts) -> Self {
-        Self { shared: Arc::new(Shared::new(parts)), under_way: FuturesUnordered::new(), done: Vec::new() }
+        Self {
+            shared: Arc::new(Shared::new(parts)),
+            under_way: FuturesUnordered::new(),
+            done: Vec::new(),
+            watch: Watch::default(),
+        }
     }
 
     /// Holds a request open and reads beside the connection.
@@ -64,7 +76,7 @@ impl ContextProvider {
         let (work, era) = (self.work(connection, caller, read), caller.route.era);
         let work = async move {
             let read = work.await.unwrap_or_else(|| Err(broke()));
-            (route, read.map_err(|failure| rpc_error(&failure, era)))
+            Done::Read(route, read.map_err(|failure| rpc_error(&failure, era)))
         };
         self.under_way.push(work.boxed());
     }
@@ -161,11 +173,35 @@ impl Provider for ContextProvider {
     }
 
     fn pump(&mut self, connection: &mut Connection) {
-        for (route, outcome) in self.done.drain(..) {
-            if connection.release(&route.id) {
-                connection.answer(&route, outcome, Vec::new());
+        for done in self.done.drain(..) {
+            match done {
+                Done::Read(route, outcome) => {
+                    if connection.release(&route.id) {
+                        connection.answer(&route, outcome, Vec::new());
+                    }
+                }
+                Done::Looked(Some(looked)) => {
+                    for uri in self.watch.looked(looked) {
+                        connection.resource_changed(&uri);
+                    }
+                }
+                Done::Looked(None) => self.watch = Watch::default(),
             }
         }
+        self.watch.listen_to(connection.listened(), self.shared.parts.clock.now());
+        if let Some(look) = self.watch.due_look() {
+            let (shared, roots) = (self.shared.clone(), connection.roots());
+            let work = async move {
+                let from = From { roots: roots.folders_within(ROOTS_WAIT).await, ..From::default() };
+                let beside = shared.parts.beside;
+                Done::Looked(beside.run(move || look.take(&shared, &from)).await)
+            };
+            self.under_way.push(work.boxed());
+        }
+    }
+
+    fn deadline(&self, _connection: &Connection) -> Option<Instant> {
+        self.watch.deadline()
     }
 
     fn changed(&mut self, _has_room: bool) -> BoxFuture<'_, ()> {
@@ -173,9 +209,10 @@ impl Provider for ContextProvider {
             if !self.done.is_empty() {
                 return;
             }
-            match self.under_way.next().await {
-                Some(done) => self.done.push(done),
-                None => pending().await,
+            tokio::select! {
+                biased;
+                Some(done) = self.under_way.next(), if !self.under_way.is_empty() => self.done.push(done),
+                () = self.watch.news() => {}
             }
         }
         .boxed()

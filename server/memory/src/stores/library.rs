@@ -123,6 +123,11 @@ impl Library {
         Ok(Whole { session: batch.mark.session, messages: batch.messages, modified, tally: batch.tally })
     }
 
+    /// The files of sessions of these agents with how they stand now, newest first. Those of sub-agents are left out.
+    pub fn standings(&self, agents: &[Agent]) -> Vec<(Found, Standing)> {
+        self.files_by_age(Some(agents)).0
+    }
+
     /// The files of sessions with how they stand now, newest first. Those of sub-agents are left out.
     pub(super) fn files_by_age(&self, agents: Option<&[Agent]>) -> (Vec<(Found, Standing)>, Troubles) {
         let (all, mut troubles) = find(&*self.files, &self.homes);

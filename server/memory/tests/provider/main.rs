@@ -5,3 +5,4 @@ mod resources;
 mod scope;
 mod sessions;
 mod support;
+mod watching;

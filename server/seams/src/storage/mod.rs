@@ -10,7 +10,7 @@ pub mod memory;
 use std::io;
 
 pub use changes::{Changes, Signal};
-pub use disk::DiskStorage;
+pub use disk::{DiskStorage, watch_folders};
 pub use memory::{Crash, Fault, MemoryStorage};
 
 /// A value that differs between two states of a file.

@@ -13,6 +13,8 @@ mod platform;
 mod tests;
 mod watcher;
 
+pub use watcher::watch_folders;
+
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};

@@ -1,0 +1,121 @@
+//! What a resource looks like from outside: which files it is made of, and how they stand.
+//! It must never read a file's content: it is looked at after every change.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use super::resources::Wanted;
+use super::shared::{From, Shared};
+use crate::files::{News, Standing};
+use crate::stores::{self, Agent};
+
+/// Most folders that are watched.
+const FOLDERS_MAX: usize = 512;
+/// The folders of known context files, below the home folder.
+const CONTEXTS: &str = "context";
+
+/// How the files of a resource stand.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Sight {
+    /// Each file, with how it stands.
+    files: Vec<(PathBuf, Option<Standing>)>,
+    /// Names of a list that is no file.
+    names: Vec<String>,
+}
+
+impl Sight {
+    /// Looks at a resource.
+    pub(super) fn of(wanted: &Wanted, shared: &Shared, from: &From) -> Self {
+        let look = |path: PathBuf| {
+            let standing = shared.parts.files.look(&path).ok().flatten();
+            (path, standing)
+        };
+        match wanted {
+            Wanted::Current(_) => {
+                let path = shared.workspace(None, from).map(|workspace| shared.contexts.path(&workspace));
+                Self { files: path.into_iter().map(look).collect(), ..Self::default() }
+            }
+            Wanted::Sessions => Self::of_agents(shared, &[Agent::Vscode]),
+            Wanted::CliSessions => Self::of_agents(shared, &in_terminals()),
+            Wanted::Session(id, _) => {
+                let Ok(workspace) = shared.workspace(None, from) else { return Self::default() };
+                let wanted = stores::Wanted { session: id, agent: None, workspace: &workspace };
+                let found = shared.with_library(|library| library.pick(&wanted));
+                Self { files: found.into_iter().map(|found| look(found.path)).collect(), ..Self::default() }
+            }
+            Wanted::Workspaces => {
+                let names = shared.parts.storage.list(CONTEXTS).unwrap_or_default();
+                Self { files: Vec::new(), names }
+            }
+        }
+    }
+
+    fn of_agents(shared: &Shared, agents: &[Agent]) -> Self {
+        let found = shared.with_library(|library| library.standings(agents)).into_iter();
+        let files = found.map(|(found, standing)| (found.path, Some(standing)));
+        Self { files: files.collect(), ..Self::default() }
+    }
+
+    /// Whether a file of it was written at this moment or later.
+    pub(super) fn is_newer_than(&self, at: Timestamp) -> bool {
+        self.files.iter().any(|(_, standing)| standing.is_some_and(|standing| standing.modified >= at))
+    }
+
+    /// The folders in which its files change, and those in which new ones appear.
+    pub(super) fn folders(&self, wanted: &Wanted, shared: &Shared) -> BTreeSet<PathBuf> {
+        let own = self.files.iter().filter_map(|(path, _)| path.parent());
+        let mut folders: BTreeSet<PathBuf> = own.take(FOLDERS_MAX).map(Path::to_owned).collect();
+        let agents = match wanted {
+            Wanted::Sessions => vec![Agent::Vscode],
+            Wanted::CliSessions => in_terminals(),
+            _ => Vec::new(),
+        };
+        let homes = agents.into_iter().flat_map(|agent| shared.parts.homes.of(agent));
+        for home in homes {
+            folders.extend(stores_of(shared, &home));
+        }
+        folders
+    }
+}
+
+/// The folders below an agent's own in which a new session may appear, as far as they exist.
+fn stores_of(shared: &Shared, home: &Path) -> BTreeSet<PathBuf> {
+    let files = &shared.parts.files;
+    let below = |folder: &Path| -> Vec<PathBuf> {
+        let names = files.list(folder).unwrap_or_default();
+        names.into_iter().rev().take(FOLDERS_MAX).map(|name| folder.join(name)).collect()
+    };
+    let mut found = vec![home.to_owned()];
+    for store in ["globalStorage", "projects", "session-state", "tmp", "workspaceStorage"] {
+        let store = home.join(store);
+        for entry in below(&store) {
+            found.extend([entry.join("chatSessions"), entry.join("chats"), entry]);
+        }
+        found.push(store);
+    }
+    // One folder for each day.
+    let mut newest = home.join("sessions");
+    for _ in 0..4 {
+        found.push(newest.clone());
+        match below(&newest).into_iter().next() {
+            Some(next) => newest = next,
+            None => break,
+        }
+    }
+    found.into_iter().filter(|folder| files.folder(folder).is_some()).collect()
+}
+
+/// The agents of terminals.
+pub(super) fn in_terminals() -> Vec<Agent> {
+    Agent::ALL.into_iter().filter(|agent| *agent != Agent::Vscode).collect()
+}
+
+/// Listens for changes in folders.
+pub(super) fn listen(shared: &Shared, folders: &BTreeSet<PathBuf>) -> News {
+    let folders: Vec<PathBuf> = folders.iter().take(FOLDERS_MAX).cloned().collect();
+    let mut news = shared.parts.files.news(&folders);
+    news.has_gaps |= folders.is_empty();
+    news
+}
