@@ -12,7 +12,7 @@ use std::time::Duration;
 use assert_cmd::Command as Asserted;
 use assert_cmd::cargo::cargo_bin;
 use base64::Engine as _;
-use entraclaw::command::InboxView;
+use entraclaw::command::{InboxView, Recalled};
 use entraclaw::doctor::Diagnosis;
 use entraclaw::status::{Report, SessionFile, StatusFile};
 use entraclaw_inbox::journal::{ConsumerName, Journal, JournalOptions};
@@ -540,6 +540,7 @@ fn the_committed_schemas_are_those_of_the_types() {
         ("status-report.schema.json", schema::<Report>()),
         ("diagnosis.schema.json", schema::<Diagnosis>()),
         ("inbox-view.schema.json", schema::<InboxView>()),
+        ("recall.schema.json", schema::<Recalled>()),
     ] {
         let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
         let path = folder.join(name);

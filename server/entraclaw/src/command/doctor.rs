@@ -3,6 +3,7 @@
 //! It must never show a token, nor wait longer than [`ASK_MAX`] for an answer.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -15,14 +16,16 @@ use super::setup::{is_set_up, unattended};
 use crate::app::App;
 use crate::doctor::{
     AgentFacts, Answered, AskFacts, CertificateFacts, ConfigFacts, Facts, GraphFacts, HomeFacts, Level,
-    SignIn, examine, show,
+    MemoryFacts, SignIn, examine, show,
 };
-use crate::status::gather;
+use crate::status::{MemorySummary, gather};
 use crate::wake_ups::{look_at_file, look_at_socket};
 use entraclaw_agents::AGENTS;
 use entraclaw_inbox::gate::operator;
 use entraclaw_inbox::tool::ToolSet;
 use entraclaw_inbox::wake_up::{HostWakeUp, MeetingPlace, WakeUpState};
+use entraclaw_memory::files::DiskFiles;
+use entraclaw_memory::stores::{Depth, Library};
 use entraclaw_microsoft::bot::Credentials;
 use entraclaw_microsoft::entra::Auth;
 use entraclaw_microsoft::entra::keys::Kept;
@@ -32,6 +35,9 @@ use entraclaw_seams::clock::{Clock as _, SystemClock};
 
 /// The longest wait for one answer of Graph.
 const ASK_MAX: Duration = Duration::from_secs(10);
+
+/// How much of each agent's store is read.
+const STORES: Depth = Depth { files_max: 20, bytes_max: 64 * 1024 * 1024 };
 
 const EXAMPLE: &str = "\
 Example: ENTRACLAW_AUTH=static ENTRACLAW_ACCESS_TOKEN=\"$TOKEN\" entraclaw doctor
@@ -67,6 +73,11 @@ async fn facts(place: &Place, environment: &Environment) -> Facts {
     let (sign_in, graph) = if place.config_trouble.is_empty() { ask(&app).await } else { Default::default() };
     let gate = app.gate();
     gate.refresh();
+    let mut report = gather(&place.storage(), &place.home_text(), now, config.retention.consumer_idle_days);
+    let memory = memory(place, environment).map(|(summary, facts)| {
+        report.memory = Some(summary);
+        facts
+    });
     Facts {
         now,
         home: home(place),
@@ -94,8 +105,16 @@ async fn facts(place: &Place, environment: &Environment) -> Facts {
         wake_ups: wake_ups(&app).await,
         ask: agents(&app, place),
         unattended: place.disk.iter().flat_map(|disk| unattended(disk, &config.wake_ups)).collect(),
-        report: gather(&place.storage(), &place.home_text(), now, config.retention.consumer_idle_days),
+        memory,
+        report,
     }
+}
+
+/// Looks at the newest sessions of all agents, if sessions were indexed.
+fn memory(place: &Place, environment: &Environment) -> Option<(MemorySummary, MemoryFacts)> {
+    let library = Library::new(Arc::new(DiskFiles), environment.context("").homes);
+    let (summary, stores) = MemorySummary::of(&*place.storage(), &library, STORES)?;
+    Some((summary, MemoryFacts { files_max: STORES.files_max, stores }))
 }
 
 /// Looks for the agents that can be asked, if a session of this configuration or a host that was set up offers that.

@@ -22,6 +22,7 @@ mod loopback;
 mod manual;
 mod output;
 mod place;
+mod recall;
 mod serve;
 mod setup;
 mod status;
@@ -41,6 +42,7 @@ use entraclaw_inbox::rules::WaitCommand;
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::storage::Storage;
 pub use inbox::{InboxView, WaitingMessage};
+pub use recall::{Recalled, RecalledSession};
 
 /// Messages from people reach the model of every MCP host: once, in order, clean.
 #[derive(Debug, Parser)]
@@ -68,6 +70,8 @@ enum Command {
     Status(status::Flags),
     /// Show the waiting messages, without taking them from the model
     Inbox(inbox::Flags),
+    /// Find what was said to any agent on this machine, and how the session goes on
+    Recall(recall::Flags),
     /// Show the consumers of the inbox, or remove one that is not needed
     Consumers(consumers::Flags),
     /// Show, begin or add to the notes that agents and people share in a workspace
@@ -152,6 +156,7 @@ pub fn run() -> ExitCode {
             Command::Hook(flags) => hook::run(&flags),
             Command::Setup(flags) => setup::run(flags),
             Command::Status(flags) => status::run(flags),
+            Command::Recall(flags) => recall::run(flags),
             Command::Inbox(flags) => inbox::run(flags),
             Command::Consumers(flags) => consumers::run(flags),
             Command::Context(flags) => context::run(flags),

@@ -2,6 +2,7 @@
 //! It must never change anything.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -9,8 +10,10 @@ use super::environment::Environment;
 use super::output;
 use super::place::{Entry, Home, Place};
 use super::setup::unattended;
-use crate::status::{Report, gather, judge, show};
+use crate::status::{MemorySummary, Report, gather, judge, show};
 use entraclaw_inbox::gate::operator;
+use entraclaw_memory::files::DiskFiles;
+use entraclaw_memory::stores::{Depth, Library};
 use entraclaw_microsoft::entra::Auth;
 use entraclaw_seams::clock::{Clock as _, SystemClock};
 
@@ -30,9 +33,13 @@ pub(super) struct Flags {
 }
 
 pub(super) fn run(flags: Flags) -> ExitCode {
-    let place = Place::find(Entry::Look, flags.home, Vec::new(), &Environment::read());
+    let environment = Environment::read();
+    let place = Place::find(Entry::Look, flags.home, Vec::new(), &environment);
     let now = SystemClock.now();
-    let report = report(&place, now);
+    let mut report = report(&place, now);
+    let library = Library::new(Arc::new(DiskFiles), environment.context("").homes);
+    let nothing = Depth { files_max: 0, bytes_max: 0 };
+    report.memory = MemorySummary::of(&*place.storage(), &library, nothing).map(|(memory, _)| memory);
     let code = if report.healthy { ExitCode::SUCCESS } else { ExitCode::FAILURE };
     if flags.json { output::json(&report, code) } else { output::text(&show::human(&report, now), code) }
 }

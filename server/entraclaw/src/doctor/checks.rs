@@ -9,6 +9,7 @@ use jiff::SignedDuration;
 use super::agents::agents;
 use super::facts::{Answered, Facts, SignIn};
 use super::found::{fail, ok, warn};
+use super::memory::memory;
 use super::{Check, Diagnosis, Level};
 use crate::status::amount::{ago, between, counted};
 use crate::status::judge;
@@ -65,6 +66,7 @@ pub fn examine(facts: &Facts) -> Diagnosis {
         sessions(facts),
         journal(facts),
         work(facts),
+        memory(facts),
     ]
     .into_iter()
     .flatten()

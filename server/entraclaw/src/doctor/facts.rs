@@ -5,6 +5,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::status::Report;
 use entraclaw_agents::{Agent, Found, Missing};
+use entraclaw_memory::stores::Surveyed;
 use entraclaw_microsoft::entra::{Claims, Validity};
 
 /// All gathered facts.
@@ -28,6 +29,8 @@ pub struct Facts {
     pub ask: Option<AskFacts>,
     /// What stops the hosts that were set up while no person is at the keyboard, each with the fix.
     pub unattended: Vec<String>,
+    /// The stores of all agents' sessions; `None` where nothing was indexed.
+    pub memory: Option<MemoryFacts>,
     /// The report of `entraclaw status`.
     pub report: Report,
 }
@@ -134,6 +137,15 @@ pub struct AskFacts {
     pub permissions: &'static str,
     /// The agents, the default first.
     pub agents: Vec<AgentFacts>,
+}
+
+/// The stores of all agents' sessions.
+#[derive(Debug, Clone, Default)]
+pub struct MemoryFacts {
+    /// Most sessions of each agent that were read.
+    pub files_max: usize,
+    /// The stores.
+    pub stores: Vec<Surveyed>,
 }
 
 /// One agent on this machine.

@@ -6,6 +6,7 @@ mod agents;
 mod checks;
 mod facts;
 mod found;
+mod memory;
 pub mod show;
 
 use schemars::JsonSchema;
@@ -13,7 +14,8 @@ use serde::{Deserialize, Serialize};
 
 pub use checks::examine;
 pub use facts::{
-    AgentFacts, Answered, AskFacts, CertificateFacts, ConfigFacts, Facts, GraphFacts, HomeFacts, SignIn,
+    AgentFacts, Answered, AskFacts, CertificateFacts, ConfigFacts, Facts, GraphFacts, HomeFacts, MemoryFacts,
+    SignIn,
 };
 
 /// The severity of a finding.

@@ -4,10 +4,13 @@ use jiff::{SignedDuration, Timestamp};
 use rstest::rstest;
 
 use super::*;
-use crate::status::{Report, SessionFile, SessionLine, SourceLine, SponsorsLine, StatusFile};
+use crate::status::{
+    AgentSessions, MemorySummary, Report, SessionFile, SessionLine, SourceLine, SponsorsLine, StatusFile,
+};
 use entraclaw_agents::{AGENTS, Agent, Found, Missing};
 use entraclaw_inbox::gate::Guid;
 use entraclaw_inbox::source::SourceState;
+use entraclaw_memory::stores::{Agent as Remembered, Surveyed, Tally};
 use entraclaw_microsoft::entra::Claims;
 use entraclaw_microsoft::entra::Validity;
 use entraclaw_work::WorkSummary;
@@ -60,6 +63,7 @@ fn well() -> Facts {
         wake_ups: vec![("codex queue", Answered::Yes("it is there".to_owned()))],
         ask: None,
         unattended: Vec::new(),
+        memory: None,
         report: Report::default(),
     }
 }
@@ -382,4 +386,45 @@ fn what_stops_an_unattended_host_is_a_warning() {
     let check = diagnosis.checks.iter().find(|check| check.name == "unattended").unwrap();
     assert_eq!((check.level, diagnosis.level), (Level::Warn, Level::Warn));
     assert_eq!(check.fix.as_deref(), Some("add --allow-answers to its setup"));
+}
+
+#[test]
+fn what_the_memory_can_t_read_or_does_not_know_is_a_warning() {
+    let store = |agent, troubles: &[(&str, &str)], unknown: &[(&str, u64)]| Surveyed {
+        agent,
+        sessions: 3,
+        newest: None,
+        read: 3,
+        tally: Tally {
+            unknown: unknown.iter().map(|(kind, count)| ((*kind).to_owned(), *count)).collect(),
+            malformed: unknown.len() as u64,
+            too_long: 0,
+        },
+        troubles: troubles.iter().map(|(path, why)| ((*path).into(), (*why).to_owned())).collect(),
+    };
+    let mut facts = well();
+    let agents = vec![AgentSessions { agent: Remembered::Claude, sessions: 3 }];
+    facts.report.memory = Some(MemorySummary { bytes: 12_000_000, agents });
+    let stores = vec![
+        store(Remembered::Claude, &[], &[]),
+        store(Remembered::Codex, &[("/c/a", "permission denied"), ("/c/b", "x")], &[]),
+        store(Remembered::Opencode, &[], &[("a", 1), ("b", 9)]),
+    ];
+    facts.memory = Some(MemoryFacts { files_max: 20, stores });
+    let diagnosis = examine(&facts);
+    let found: Vec<&str> = diagnosis
+        .checks
+        .iter()
+        .filter(|check| check.name == "memory")
+        .map(|check| check.found.as_str())
+        .collect();
+    assert_eq!(
+        found,
+        [
+            "3 sessions (claude 3); index 12 MB",
+            "codex: /c/a can't be read: permission denied, and 1 more",
+            "opencode: what this version does not know, in 3 sessions of the newest 20: \"b\" 9, \"a\" 1, 2 broken lines",
+        ]
+    );
+    assert_eq!(diagnosis.level, Level::Warn);
 }

@@ -5,6 +5,7 @@
 pub mod amount;
 pub mod judge;
 mod keeper;
+mod memory;
 pub mod report;
 pub mod show;
 
@@ -14,6 +15,7 @@ pub use entraclaw_inbox::sessions::{
     sessions_there,
 };
 pub use keeper::{Keeper, WatchedSource};
+pub use memory::{AgentSessions, MemorySummary};
 pub use report::{ConsumerLine, Report, gather, gather_sessions};
 
 #[cfg(test)]

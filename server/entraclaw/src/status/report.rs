@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::amount::since;
+use super::memory::MemorySummary;
 use entraclaw_inbox::journal::{Look, is_idle};
 use entraclaw_inbox::sessions::{STATUS_FILE, SessionLine, StatusFile, read, sessions};
 use entraclaw_seams::storage::Storage;
@@ -49,6 +50,9 @@ pub struct Report {
     /// Work that outlives its caller; absent when there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<WorkSummary>,
+    /// The memory of all agents' sessions; absent where nothing was indexed yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemorySummary>,
 }
 
 /// A consumer of the inbox.

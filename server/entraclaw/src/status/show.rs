@@ -57,6 +57,9 @@ pub fn human(report: &Report, now: Timestamp) -> String {
         );
         line(&mut out, "work", &jobs);
     }
+    if let Some(memory) = &report.memory {
+        line(&mut out, "memory", &format!("{}, index {}", memory.sessions_in_a_line(), size(memory.bytes)));
+    }
     if let Some(round) = report.status.as_ref().and_then(|status| status.upkeep.as_ref()) {
         let waits = if round.waits_for_calendar {
             ", waits until the calendar has been steady for a day"

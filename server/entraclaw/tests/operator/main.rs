@@ -6,5 +6,6 @@ mod certificates;
 mod consumers;
 mod context;
 mod health;
+mod recall;
 mod starting;
 mod support;
