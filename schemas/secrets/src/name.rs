@@ -22,7 +22,9 @@ pub fn secrecy(key: &str) -> Secrecy {
         return Secrecy::Open;
     }
     let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
-    if has(&["secret", "password", "passwd", "passphrase", "apikey", "privatekey"]) {
+    // The keys of Azure's storage and buses; `AccessKeyName` beside them is only a name.
+    let is_azure = name.ends_with("accountkey") || name.ends_with("accesskey");
+    if is_azure || has(&["secret", "password", "passwd", "passphrase", "apikey", "privatekey"]) {
         Secrecy::All
     } else if has(&["token", "authorization", "credential", "assertion", "cookie"]) {
         Secrecy::Texts
@@ -39,6 +41,8 @@ mod tests {
     #[rstest]
     #[case("CLIENT_SECRET", Secrecy::All)]
     #[case("api-key", Secrecy::All)]
+    #[case("SharedAccessKey", Secrecy::All)]
+    #[case("SharedAccessKeyName", Secrecy::Open)]
     #[case("accessToken", Secrecy::Texts)]
     #[case("progressToken", Secrecy::Open)]
     #[case("name", Secrecy::Open)]

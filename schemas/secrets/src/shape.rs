@@ -37,7 +37,7 @@ static SHAPES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
 /// search stays linear.
 static NAMED: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(
-        r#"(?i)(?P<k>(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|private[_-]?key|credential|assertion)[A-Za-z0-9_.-]*)["'\\]*\s*[:=]\s*(?:\\*"(?P<a>(?:[^"\\]|\\[^"])+)|'(?P<b>[^']+)|(?P<c>[^\s"'\\,;&<>{}\[\]][^\s"\\,;&<>{}\[\]]*))"#,
+        r#"(?i)(?P<k>(?:token|secret|passw(?:or)?d|passphrase|api[_-]?key|private[_-]?key|ac(?:count|cess)[_-]?key|credential|assertion)[A-Za-z0-9_.-]*)["'\\]*\s*[:=]\s*(?:\\*"(?P<a>(?:[^"\\]|\\[^"])+)|'(?P<b>[^']+)|(?P<c>[^\s"'\\,;&<>{}\[\]][^\s"\\,;&<>{}\[\]]*))"#,
     )
     .ok()
 });
@@ -120,6 +120,8 @@ mod tests {
     #[case("https://alice:hunter2@contoso.com/", "https://alice:***@contoso.com/")]
     #[case("max_tokens: 4096, tokens=12", "max_tokens: 4096, tokens=12")]
     #[case("xyz8Q~abcdefghijklmnopqrstuvwxyz0123456", "***")]
+    #[case("AccountName=a;AccountKey=abc/def+0==;x=y", "AccountName=a;AccountKey=***;x=y")]
+    #[case("SharedAccessKeyName=root;SharedAccessKey=abc=", "SharedAccessKeyName=root;SharedAccessKey=***")]
     #[case("a task-force-of-eight", "a task-force-of-eight")]
     fn secrets_are_hidden_where_they_stand(#[case] text: &str, #[case] wanted: &str) {
         let hidden = hide_possible(text, "***");
