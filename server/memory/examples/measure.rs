@@ -8,7 +8,9 @@
     clippy::disallowed_methods,
     clippy::disallowed_types,
     clippy::print_stdout,
+    clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
     reason = "it measures real files by real time, and prints"
 )]
 
@@ -42,6 +44,10 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
+        ["--generate", root, messages] => {
+            let messages = messages.parse().expect("a number of messages");
+            generate(Path::new(root), messages, &mut Texts::new(None, MESSAGE_BYTES));
+        }
         ["--index", root] => index(Path::new(root)),
         ["--cold", root, query] => cold(Path::new(root), query),
         ["--warm", root, ref queries @ ..] => warm(Path::new(root), queries),
@@ -105,7 +111,7 @@ fn run(words: &[&str], goal: f64) {
 }
 
 fn goal() -> f64 {
-    std::env::var("GOAL").ok().and_then(|goal| goal.parse().ok()).unwrap_or(f64::MAX)
+    std::env::var("GOAL").ok().and_then(|goal| goal.parse().ok()).unwrap_or(1e9)
 }
 
 fn index(root: &Path) {
@@ -114,7 +120,7 @@ fn index(root: &Path) {
     let refreshed = memory.refresh().unwrap();
     memory.flush().unwrap();
     figure("first index", begun.elapsed().as_secs_f64(), "s", goal());
-    println!("messages: {}", refreshed.messages);
+    println!("messages: {}, seconds of processors: {:.1}", refreshed.messages, processor_seconds());
     figure("most memory of the first index", peak_mb(), "MB", 60.0);
 }
 
@@ -161,6 +167,14 @@ fn warm(root: &Path, queries: &[&str]) {
         figure(&what, times[ROUNDS - 1 - ROUNDS / 100], "ms", goal);
     }
     figure("most memory of the queries", peak_mb(), "MB", 60.0);
+}
+
+/// What this process has used of all processors, which others beside it don't change much.
+fn processor_seconds() -> f64 {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let ticks = fields.iter().skip(11).take(2).filter_map(|ticks| ticks.parse::<f64>().ok());
+    ticks.sum::<f64>() / 100.0
 }
 
 /// The most memory that this process has had, mapped files included.

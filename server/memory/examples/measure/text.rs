@@ -3,6 +3,7 @@
 //! It must never make a text that an index stores more easily than a real one: words fall by Zipf's law with a long tail,
 //! a session has words of its own, lengths differ widely, and one word in a hundred is a number or a hash.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -112,11 +113,12 @@ impl Texts {
             let kind = self.draw();
             if kind < 0.01 {
                 let number = self.random.next_u64();
-                text.push_str(&if kind < 0.005 {
-                    format!("{:07x}", number >> 36)
+                let written = if kind < 0.005 {
+                    write!(text, "{:07x}", number >> 36)
                 } else {
-                    (number >> 50).to_string()
-                });
+                    write!(text, "{}", number >> 50)
+                };
+                written.expect("a text takes all");
             } else if kind < 0.10 {
                 let own = (self.draw() * self.draw() * TOPIC as f64) as usize;
                 text.push_str(&self.words[self.topic[own]]);

@@ -2,95 +2,162 @@
 //!
 //! It must never show a message that is not there any more.
 
-use std::collections::BTreeMap;
-
-use super::catalog::{found, key};
-use super::fresh::Fresh;
+use super::ask::Ask;
+use super::catalog::found;
+use super::judge::Judge;
 use super::memory::Memory;
+use super::page::{kept, places};
 use super::parts::MemoryError;
-use super::query::{Answer, Filter, Hit, SessionHit, Snippet};
-use super::schema::words;
+use super::query::{Answer, Filter, SessionHit, Snippet};
+use super::rank::{Candidate, Ranked, Source};
 use super::snippet::snippet;
-use crate::stores::{Found, Message, read_again};
+use super::weights::{RECENCY, ROLES, SESSION, TITLE, recency};
+use super::window::Window;
+use crate::stores::{Message, Place, Role, read_again};
 
-/// Most words of a query.
-const WORDS_MAX: usize = 16;
 /// Snippets of a session.
 const SNIPPETS: usize = 2;
+/// Sessions that are looked at closely beyond those that are wanted.
+const SPARE: usize = 10;
+/// Sessions that are looked at closely for a phrase.
+const SESSIONS_MAX: usize = 1000;
+/// Bytes of messages that a query reads.
+const READ_BYTES_MAX: usize = 512 * 1024;
+
+/// A message that was looked at closely.
+pub(super) struct Judged {
+    pub(super) message: Message,
+    pub(super) file: u64,
+    pub(super) score: f32,
+}
+
+/// A session whose messages were looked at closely.
+struct Close {
+    file: u64,
+    score: f32,
+    best: Vec<Judged>,
+}
 
 impl Memory {
     /// The sessions that answer a query best, what was said a moment ago included. Words between quotes must stand
     /// together.
     pub fn search(&mut self, query: &str, filter: &Filter, limit: usize) -> Result<Answer, MemoryError> {
         self.refresh()?;
-        let mut wanted = words(query);
-        wanted.sort_unstable();
-        wanted.dedup();
-        wanted.truncate(WORDS_MAX);
-        if wanted.is_empty() {
+        let ask = self.ask(query)?;
+        if ask.wanted.is_empty() {
             return Ok(Answer::default());
         }
-        let phrases: Vec<Vec<String>> = query.split('"').skip(1).step_by(2).map(words).collect();
-        let hits = self.hits(&wanted, filter)?;
-        let mut by_session: BTreeMap<String, Vec<Hit>> = BTreeMap::new();
-        for hit in hits {
-            if let Some(entry) = self.catalog.files.get(&hit.file) {
-                by_session.entry(key(&entry.mark.session)).or_default().push(hit);
-            }
-        }
-        let mut ranked: Vec<Vec<Hit>> = by_session.into_values().collect();
-        for hits in &mut ranked {
-            hits.sort_by(|one, other| other.score.total_cmp(&one.score));
-        }
-        ranked.sort_by(|one, other| other[0].score.total_cmp(&one[0].score));
-        let mut answer = Answer { total: ranked.len(), ..Answer::default() };
-        let best = ranked.first().map_or(1.0, |hits| hits[0].score);
-        for hits in ranked {
-            if answer.sessions.len() >= limit {
+        let is_exact = ask.phrases.is_empty() && filter.is_of_sessions();
+        let looked_at = if ask.phrases.is_empty() { limit + SPARE } else { SESSIONS_MAX };
+        let ranking = self.rank(&ask, filter, looked_at)?;
+        let mut answer = Answer { total: ranking.total, ..Answer::default() };
+        let mut budget = READ_BYTES_MAX;
+        let mut close: Vec<Close> = Vec::new();
+        let mut gone = 0;
+        let judge = Judge::new(&ask);
+        for ranked in &ranking.sessions {
+            if budget == 0 {
+                answer.is_cut = !ask.phrases.is_empty();
                 break;
             }
-            if let Some(found) = self.session_hit(&hits, &wanted, &phrases, best) {
-                answer.sessions.push(found);
-            } else {
-                answer.total -= 1;
+            match self.look(ranked, &judge, filter, &mut budget)? {
+                Some(found) => close.push(found),
+                None => gone += 1,
+            }
+        }
+        answer.is_cut |= !ask.phrases.is_empty() && ranking.sessions.len() < ranking.total;
+        answer.total = if ask.phrases.is_empty() { answer.total - gone } else { close.len() };
+        if !is_exact {
+            answer.total = answer.total.max(close.len());
+        }
+        close.sort_by(|one, other| other.score.total_cmp(&one.score));
+        let most = close.first().map_or(1.0, |first| first.score);
+        for found in close.into_iter().take(limit) {
+            if let Some(hit) = self.session_hit(&found, &ask, most)? {
+                answer.sessions.push(hit);
             }
         }
         Ok(answer)
     }
 
-    fn session_hit(
+    /// Reads the best pages of a session; `None` if nothing there answers.
+    fn look(
         &self,
-        hits: &[Hit],
-        wanted: &[String],
-        phrases: &[Vec<String>],
-        best: f32,
-    ) -> Option<SessionHit> {
-        let session = &self.catalog.files.get(&hits.first()?.file)?.mark.session;
-        let mut snippets = Vec::new();
-        let looked_at = if phrases.is_empty() { SNIPPETS } else { hits.len() };
-        for hit in hits.iter().take(looked_at) {
-            let Some(message) = self.message(hit) else { continue };
-            let has = |phrase: &Vec<String>| {
-                phrase.is_empty() || words(&message.text).windows(phrase.len()).any(|found| found == *phrase)
-            };
-            if phrases.iter().all(has) {
-                snippets.push(Snippet { text: snippet(&message.text, wanted), role: message.role });
+        ranked: &Ranked,
+        judge: &Judge<'_>,
+        filter: &Filter,
+        budget: &mut usize,
+    ) -> Result<Option<Close>, MemoryError> {
+        let (now, ask) = (self.parts.clock.now(), judge.ask);
+        let mut best: Vec<Judged> = Vec::new();
+        for candidate in &ranked.candidates {
+            if *budget == 0 {
+                break;
             }
-            if snippets.len() >= SNIPPETS {
+            for message in self.messages(candidate)? {
+                *budget = budget.saturating_sub(message.text.len());
+                if !filter.takes_message(&message) {
+                    continue;
+                }
+                if let Some(score) = judge.judge(&message.text) {
+                    let role =
+                        ROLES[usize::try_from(super::page::role_number(message.role)).unwrap_or_default()];
+                    let score = score * role * (1.0 + RECENCY * recency(message.at, now));
+                    best.push(Judged { message, file: candidate.file, score });
+                }
+            }
+            if !ask.phrases.is_empty() && best.len() >= SNIPPETS {
                 break;
             }
         }
-        let is_answer = !snippets.is_empty();
-        is_answer.then(|| SessionHit { session: session.clone(), relevance: hits[0].score / best, snippets })
+        best.sort_by(|one, other| other.score.total_cmp(&one.score));
+        best.truncate(SNIPPETS);
+        let title = TITLE * ranked.title;
+        let words = best.first().map_or(0.0, |first| first.score);
+        let is_answer = !best.is_empty() || (title > 0.0 && ask.phrases.is_empty());
+        let score = words + title + SESSION * ranked.coverage;
+        Ok(is_answer.then_some(Close { file: ranked.file, score, best }))
     }
 
-    /// The message of a hit: from what waits, or from its file.
-    fn message(&self, hit: &Hit) -> Option<Message> {
-        let is_it = |fresh: &&Fresh| fresh.file == hit.file && fresh.message.place == hit.place;
-        if let Some(fresh) = self.fresh.iter().find(is_it) {
-            return Some(fresh.message.clone());
+    /// The messages of a candidate: what waits, what is kept, or what its file says.
+    pub(super) fn messages(&self, candidate: &Candidate) -> Result<Vec<Message>, MemoryError> {
+        let address = match candidate.source {
+            Source::Fresh(n) => {
+                return Ok(self.fresh.get(n).map(|fresh| fresh.message.clone()).into_iter().collect());
+            }
+            Source::Page(address) => address,
+        };
+        let searcher = self.reader.searcher();
+        let Some(entry) = self.catalog.files.get(&candidate.file) else { return Ok(Vec::new()) };
+        let session = &entry.mark.session;
+        if super::page::is_kept(session.agent) {
+            return Ok(kept(&searcher.doc(address)?, self.fields));
         }
-        let file: Found = found(&self.catalog.files.get(&hit.file)?.mark.session);
-        read_again(&*self.parts.files, &file, hit.place).ok().flatten()
+        let fast = searcher.segment_reader(address.segment_ord).fast_fields();
+        let (line, nth) = (fast.u64("line")?, fast.u64("nth")?);
+        let places = places(line.values_for_doc(address.doc_id), nth.values_for_doc(address.doc_id));
+        let file = found(session);
+        let window = Window::over(&*self.parts.files, &file.path, &places);
+        let again = |place: Place| read_again(&window, &file, place).ok().flatten();
+        Ok(places.into_iter().filter_map(again).collect())
+    }
+
+    fn session_hit(&self, found: &Close, ask: &Ask, most: f32) -> Result<Option<SessionHit>, MemoryError> {
+        let Some(entry) = self.catalog.files.get(&found.file) else { return Ok(None) };
+        let session = entry.mark.session.clone();
+        let shown = found
+            .best
+            .iter()
+            .map(|judged| Snippet { text: snippet(&judged.message.text, ask), role: judged.message.role });
+        let mut snippets: Vec<Snippet> = shown.collect();
+        if snippets.is_empty() {
+            let text = session.title.clone().unwrap_or_default();
+            snippets.push(Snippet { text, role: Role::Summary });
+        }
+        let superseded = match found.best.first() {
+            Some(judged) => self.superseded(judged, ask)?,
+            None => None,
+        };
+        Ok(Some(SessionHit { session, relevance: found.score / most, snippets, superseded }))
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! It must never be believed beside an index of another generation: then both are made anew.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use crate::stores::{Found, Mark, Session};
 /// The file of the catalog, below the home folder.
 const PATH: &str = "memory/catalog.json";
 /// Raised when what is indexed changes.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
 const BYTES_MAX: u64 = 256 * 1024 * 1024;
 
 /// The files that are indexed.
@@ -25,19 +25,30 @@ pub(super) struct Catalog {
     pub(super) generation: u64,
     next: u64,
     pub(super) files: BTreeMap<u64, Entry>,
-    /// Sessions that are never indexed again, as `agent/id`.
-    pub(super) forgotten: BTreeSet<String>,
+    /// How many rules of what is forgotten the index follows.
+    pub(super) rules: usize,
 }
 
 /// A file that was read.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Entry {
     pub(super) mark: Mark,
+    /// Whether nothing of it is indexed.
+    pub(super) is_forgotten: bool,
+}
+
+impl Entry {
+    /// Forgets what it is about. How far it was read stays known, so that it is not read at every query.
+    pub(super) fn forget(&mut self) {
+        self.is_forgotten = true;
+        let session = &mut self.mark.session;
+        (session.title, session.folder) = (None, None);
+    }
 }
 
 impl Default for Catalog {
     fn default() -> Self {
-        Self { format: FORMAT, generation: 0, next: 0, files: BTreeMap::new(), forgotten: BTreeSet::new() }
+        Self { format: FORMAT, generation: 0, next: 0, files: BTreeMap::new(), rules: 0 }
     }
 }
 
@@ -59,10 +70,9 @@ impl Catalog {
         storage.replace(PATH, &serde_json::to_vec(self).map_err(io::Error::other)?)
     }
 
-    /// Forgets every file, so that all are read again; what a person had forgotten stays so.
+    /// Forgets every file, so that all are read again.
     pub(super) fn begin_anew(&mut self) {
-        let forgotten = std::mem::take(&mut self.forgotten);
-        *self = Self { forgotten, ..Self::default() };
+        *self = Self { generation: self.generation, ..Self::default() };
     }
 
     /// The numbers of the files by their paths.
@@ -74,10 +84,6 @@ impl Catalog {
     pub(super) fn next_number(&mut self) -> u64 {
         self.next += 1;
         self.next
-    }
-
-    pub(super) fn is_forgotten(&self, session: &Session) -> bool {
-        self.forgotten.contains(&key(session))
     }
 }
 

@@ -6,19 +6,30 @@
 use std::io;
 
 use entraclaw_seams::storage::{Lock, Stamp};
-use tantivy::directory::{MmapDirectory, RamDirectory};
-use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, Term};
+use tantivy::directory::RamDirectory;
+use tantivy::index::SegmentId;
+use tantivy::indexer::NoMergePolicy;
+use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, SegmentMeta, TantivyError, Term};
 
 use super::catalog::Catalog;
+use super::folder::PrivateFolder;
+use super::forgotten::Rules;
 use super::fresh::Fresh;
+use super::groups::Groups;
 use super::parts::{IndexPlace, MemoryError, MemoryParts};
-use super::schema::{Fields, WORDS, analyzer, schema};
+use super::schema::{Fields, STEMS, analyzer, schema};
 
-/// Memory of the writer.
-const WRITER_BYTES: usize = 24 * 1024 * 1024;
+/// Memory of the writer; the least that it takes.
+const WRITER_BYTES: usize = 15_000_000;
+/// Messages of a commit after which all parts of the index are made one.
+const MUCH: usize = 20_000;
+/// Parts of the index after which small ones are made one.
+const PARTS_MAX: usize = 8;
+/// A part is made anew when more than one in so many of its pages was deleted.
+const WORN_PARTS: u32 = 3;
 /// How long the beginning of an index waits for another process.
-const TURN_WAIT_MS: u64 = 30_000;
-const LOCK: &str = "memory/lock";
+pub(super) const TURN_WAIT_MS: u64 = 30_000;
+pub(super) const LOCK: &str = "memory/lock";
 
 /// All sessions of this machine.
 pub struct Memory {
@@ -27,6 +38,8 @@ pub struct Memory {
     pub(super) reader: IndexReader,
     pub(super) fields: Fields,
     pub(super) catalog: Catalog,
+    pub(super) groups: Groups,
+    pub(super) rules: Rules,
     /// The file of the catalog when it was last read or written.
     seen: Option<Stamp>,
     pub(super) fresh: Vec<Fresh>,
@@ -37,32 +50,24 @@ pub struct Memory {
 impl Memory {
     /// Opens the index, and makes it if there is none of this format.
     pub fn open(parts: MemoryParts) -> Result<Self, MemoryError> {
-        let (schema, fields) = schema();
-        let make = |place: &IndexPlace| -> Result<Index, tantivy::TantivyError> {
-            match place {
-                IndexPlace::Folder(folder) => {
-                    Index::open_or_create(MmapDirectory::open(folder)?, schema.clone())
-                }
-                IndexPlace::Memory => Index::open_or_create(RamDirectory::create(), schema.clone()),
-            }
-        };
-        let index = make(&parts.index)?;
-        index.tokenizers().register(WORDS, analyzer());
-        let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+        let (index, reader, fields) = open_index(&parts)?;
         let seen = Catalog::stamp(&*parts.storage)?;
         let catalog = Catalog::load(&*parts.storage)?;
-        let mut memory =
-            Self { parts, index, reader, fields, catalog, seen, fresh: Vec::new(), dead: Vec::new() };
-        if memory.generation()? != memory.catalog.generation {
+        let rules = Rules::load(&*parts.storage).map_err(MemoryError::Forgotten)?;
+        let groups = Groups::of(&catalog);
+        let (fresh, dead) = (Vec::new(), Vec::new());
+        let mut memory = Self { parts, index, reader, fields, catalog, groups, rules, seen, fresh, dead };
+        if !memory.is_whole()? {
             memory.begin_anew()?;
         }
         Ok(memory)
     }
 
-    /// The number of the commit that the index holds.
-    fn generation(&self) -> Result<u64, MemoryError> {
+    /// Whether the index, its catalog and what is to be forgotten belong together.
+    fn is_whole(&self) -> Result<bool, MemoryError> {
         let payload = self.index.load_metas()?.payload;
-        Ok(payload.and_then(|payload| payload.parse().ok()).unwrap_or(0))
+        let generation: u64 = payload.and_then(|payload| payload.parse().ok()).unwrap_or(0);
+        Ok(generation == self.catalog.generation && self.catalog.rules == self.rules.rules.len())
     }
 
     /// Empties an index that its catalog does not belong to: another format, a crash between the two, or a removed file.
@@ -73,15 +78,28 @@ impl Memory {
             return Err(io::Error::new(io::ErrorKind::WouldBlock, problem).into());
         };
         // The other process may have finished meanwhile.
-        self.catalog = Catalog::load(&*self.parts.storage)?;
-        self.reader.reload()?;
-        if self.generation()? == self.catalog.generation {
+        self.seen = Catalog::stamp(&*self.parts.storage)?;
+        self.load()?;
+        if self.is_whole()? {
             return Ok(());
         }
         self.catalog.begin_anew();
-        let writer = self.writer()?;
+        self.groups = Groups::default();
+        let mut writer = self.writer()?;
         writer.delete_all_documents()?;
-        self.commit(writer)
+        self.prepare(&mut writer)?;
+        self.purge(writer)
+    }
+
+    /// Reads what another process has written.
+    fn load(&mut self) -> Result<(), MemoryError> {
+        self.catalog = Catalog::load(&*self.parts.storage)?;
+        self.rules = Rules::load(&*self.parts.storage).map_err(MemoryError::Forgotten)?;
+        self.groups = Groups::of(&self.catalog);
+        self.fresh.clear();
+        self.dead.clear();
+        self.reader.reload()?;
+        Ok(())
     }
 
     /// Takes over what another process has committed. What waits here is in it, or is read again.
@@ -91,14 +109,7 @@ impl Memory {
             return Ok(());
         }
         self.seen = now;
-        let catalog = Catalog::load(&*self.parts.storage)?;
-        if catalog.generation != self.catalog.generation {
-            self.catalog = catalog;
-            self.fresh.clear();
-            self.dead.clear();
-            self.reader.reload()?;
-        }
-        Ok(())
+        self.load()
     }
 
     /// Takes the turn to commit; `None` if another process has it, or has had it since the last look.
@@ -110,21 +121,97 @@ impl Memory {
     }
 
     pub(super) fn writer(&self) -> Result<IndexWriter, MemoryError> {
-        Ok(self.index.writer_with_num_threads(1, WRITER_BYTES)?)
+        let writer = self.index.writer_with_num_threads(1, WRITER_BYTES)?;
+        // Parts are joined here, at the end of a commit, so that no thread goes on beside a query.
+        writer.set_merge_policy(Box::new(NoMergePolicy));
+        Ok(writer)
     }
 
-    pub(super) fn commit(&mut self, mut writer: IndexWriter) -> Result<(), MemoryError> {
+    /// Commits `messages` messages.
+    pub(super) fn commit(&mut self, mut writer: IndexWriter, messages: usize) -> Result<(), MemoryError> {
+        self.prepare(&mut writer)?;
+        if messages >= MUCH {
+            return self.purge(writer);
+        }
+        let parts = small_parts(&self.index.searchable_segment_metas()?);
+        self.merge(writer, &parts)
+    }
+
+    /// Commits the index, and then the catalog that belongs to it.
+    pub(super) fn prepare(&mut self, writer: &mut IndexWriter) -> Result<(), MemoryError> {
         for number in std::mem::take(&mut self.dead) {
             writer.delete_term(Term::from_field_u64(self.fields.file, number));
         }
         self.catalog.generation += 1;
+        self.catalog.rules = self.rules.rules.len();
         let mut commit = writer.prepare_commit()?;
         commit.set_payload(&self.catalog.generation.to_string());
         commit.commit()?;
         self.catalog.save(&*self.parts.storage)?;
         self.seen = Catalog::stamp(&*self.parts.storage)?;
-        writer.wait_merging_threads()?;
-        self.reader.reload()?;
         Ok(())
     }
+
+    /// Makes the index one part, without what was deleted, and removes the files of the old parts.
+    pub(super) fn purge(&mut self, writer: IndexWriter) -> Result<(), MemoryError> {
+        let parts = self.index.searchable_segment_ids()?;
+        self.merge(writer, &parts)
+    }
+
+    fn merge(&mut self, mut writer: IndexWriter, parts: &[SegmentId]) -> Result<(), MemoryError> {
+        if !parts.is_empty() {
+            writer.merge(parts).wait()?;
+        }
+        // The reader lets go of the old files, so that they can be removed.
+        self.reader.reload()?;
+        writer.garbage_collect_files().wait()?;
+        writer.wait_merging_threads()?;
+        Ok(())
+    }
+}
+
+/// The parts that are to become one: small ones, when there are many, and those of which much was deleted.
+fn small_parts(parts: &[SegmentMeta]) -> Vec<SegmentId> {
+    let all: u64 = parts.iter().map(|part| u64::from(part.num_docs())).sum();
+    let is_small = |part: &SegmentMeta| u64::from(part.num_docs()) * 2 <= all;
+    let is_worn = |part: &SegmentMeta| part.num_deleted_docs() * WORN_PARTS > part.max_doc();
+    let many = parts.len() > PARTS_MAX;
+    parts.iter().filter(|part| (many && is_small(part)) || is_worn(part)).map(SegmentMeta::id).collect()
+}
+
+type Opened = (Index, IndexReader, Fields);
+
+/// Opens the index; one of another format or with damaged files makes place for an empty one.
+fn open_index(parts: &MemoryParts) -> Result<Opened, MemoryError> {
+    let folder = match &parts.index {
+        IndexPlace::Folder(folder) => folder,
+        IndexPlace::Memory => return Ok(made(RamDirectory::create())?),
+    };
+    match PrivateFolder::open(folder).and_then(made) {
+        Err(error) if is_unusable(&error) => {
+            parts.storage.create_dir("memory")?;
+            let _lock = parts.storage.lock(LOCK, TURN_WAIT_MS)?;
+            PrivateFolder::clear(folder)?;
+            Ok(PrivateFolder::open(folder).and_then(made)?)
+        }
+        opened => Ok(opened?),
+    }
+}
+
+fn made(directory: impl Into<Box<dyn tantivy::directory::Directory>>) -> Result<Opened, TantivyError> {
+    let (schema, fields) = schema();
+    let index = Index::open_or_create(directory, schema)?;
+    index.tokenizers().register(STEMS, analyzer());
+    let reader = index.reader_builder().reload_policy(ReloadPolicy::Manual).try_into()?;
+    Ok((index, reader, fields))
+}
+
+fn is_unusable(error: &TantivyError) -> bool {
+    matches!(
+        error,
+        TantivyError::SchemaError(_)
+            | TantivyError::IncompatibleIndex(_)
+            | TantivyError::DataCorruption(_)
+            | TantivyError::OpenReadError(_)
+    )
 }

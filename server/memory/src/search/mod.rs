@@ -1,24 +1,38 @@
 //! One search over what every agent on this machine has said.
 //!
-//! From the ground up: `schema` says what is indexed, `catalog` which file was read how far, `query` what is asked,
-//! `fresh` holds what is newer than the index, `snippet` shows words around a hit. `memory` joins them: it is opened and
-//! committed there, reads files in `refresh`, ranks messages in `rank` and makes an answer of them in `answer`.
+//! From the ground up: `schema` says what is indexed, `page` puts messages together, `catalog` says which file was read
+//! how far, `forgotten` what must not be found, `fresh` holds what is newer than the index, `groups` which files are one
+//! session, `folder` where the index is. `query` and `ask` are what is asked, `weights` what counts how much. `memory`
+//! joins them: it is opened and committed there, reads files in `refresh`, ranks sessions in `rank`, judges the best by
+//! their texts in `judge`, a `window` at a time, and answers in `answer`, with a `snippet` and what `superseded` it; `forget` takes things out.
 //!
-//! The index holds words and places and no text: a hit is read again from the agent's own file, so that nothing is kept
-//! twice and what is gone there is gone here. It must never answer from a file that has changed since.
+//! The index holds words and places. A hit is read again from the agent's own file wherever it can be read at a place, so
+//! that nothing is kept twice and what is gone there is gone here. It must never answer from a file that has changed since.
 
 mod answer;
+mod ask;
 mod catalog;
+mod folder;
+mod forget;
+mod forgotten;
 mod fresh;
+mod groups;
+mod judge;
 mod memory;
+mod page;
 mod parts;
 mod query;
 mod rank;
 mod refresh;
 mod schema;
 mod snippet;
+mod superseded;
+mod weights;
+mod window;
 
+pub use forget::Forgotten;
+pub use forgotten::Forget;
 pub use memory::Memory;
 pub use parts::{IndexPlace, MemoryError, MemoryParts};
-pub use query::{Answer, Filter, Hit, SessionHit, Snippet};
+pub use query::{Answer, Filter, Later, SessionHit, Snippet};
 pub use refresh::Refreshed;

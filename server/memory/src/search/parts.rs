@@ -43,7 +43,16 @@ pub enum MemoryError {
     Disk(#[from] io::Error),
     /// The index fails.
     #[error(
-        "the index of the search fails: {0}; remove the folder `memory` in the home folder, it is made anew"
+        "the index of the search fails: {0}; remove the folder `memory/index` in the home folder, it is made anew"
     )]
     Index(#[from] tantivy::TantivyError),
+    /// What is to be forgotten can't be read.
+    #[error(
+        "`memory/forgotten.json` in the home folder says what must not be found, and can't be read: {0}; put back \
+         an earlier one, or remove it and forget those things anew"
+    )]
+    Forgotten(io::Error),
+    /// Nothing was named that could be forgotten.
+    #[error("nothing is named that could be forgotten; name a session, a folder below the root, or words")]
+    Nothing,
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::stores::{Agent, Role, Session};
+use crate::stores::{Agent, Message, Place, Role, Session};
 
 /// What the answer is limited to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,30 +21,34 @@ pub struct Filter {
     pub since: Option<Timestamp>,
     /// Only what was said before this moment.
     pub until: Option<Timestamp>,
+    /// Only calls of the tool of this name, as the agent names it.
+    pub tool: Option<String>,
 }
 
 impl Filter {
-    pub(super) fn takes(&self, session: &Session, role: Role, at: Option<Timestamp>) -> bool {
-        let in_folder = |folder: &String| {
-            let own = session.folder.as_deref().unwrap_or_default();
-            let folder = folder.trim_end_matches('/');
-            own == folder || own.strip_prefix(folder).is_some_and(|rest| rest.starts_with(['/', '\\']))
-        };
+    pub(super) fn takes_session(&self, session: &Session) -> bool {
         self.agent.is_none_or(|agent| agent == session.agent)
-            && self.role.is_none_or(|wanted| wanted == role)
-            && self.folder.as_ref().is_none_or(in_folder)
-            && self.since.is_none_or(|since| at.is_some_and(|at| at >= since))
-            && self.until.is_none_or(|until| at.is_some_and(|at| at < until))
+            && self.folder.as_ref().is_none_or(|folder| is_below(session, folder))
+    }
+
+    pub(super) fn takes_message(&self, message: &Message) -> bool {
+        self.role.is_none_or(|wanted| wanted == message.role)
+            && self.tool.as_ref().is_none_or(|tool| message.tool.as_ref() == Some(tool))
+            && self.since.is_none_or(|since| message.at.is_some_and(|at| at >= since))
+            && self.until.is_none_or(|until| message.at.is_some_and(|at| at < until))
+    }
+
+    /// Whether it takes a session without looking at its messages.
+    pub(super) fn is_of_sessions(&self) -> bool {
+        self.role.is_none() && self.tool.is_none() && self.since.is_none() && self.until.is_none()
     }
 }
 
-/// A message that answers a query.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Hit {
-    pub(super) file: u64,
-    pub(super) place: crate::stores::Place,
-    pub(super) at: Option<Timestamp>,
-    pub(super) score: f32,
+/// Whether a session works in a folder or below it.
+pub(super) fn is_below(session: &Session, folder: &str) -> bool {
+    let own = session.folder.as_deref().unwrap_or_default();
+    let folder = folder.trim_end_matches(['/', '\\']);
+    own == folder || own.strip_prefix(folder).is_some_and(|rest| rest.starts_with(['/', '\\']))
 }
 
 /// A session with what in it answers a query.
@@ -54,8 +58,10 @@ pub struct SessionHit {
     pub session: Session,
     /// How well it answers, beside the best one, which has 1.
     pub relevance: f32,
-    /// The best messages of it.
+    /// The best messages of it; its title, if that alone has words of the query.
     pub snippets: Vec<Snippet>,
+    /// What was said later in the session that seems to take the first snippet back, or to change what it says.
+    pub superseded: Option<Later>,
 }
 
 /// A part of a message.
@@ -67,11 +73,26 @@ pub struct Snippet {
     pub role: Role,
 }
 
+/// A later message of the same session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Later {
+    /// The words that take back or change.
+    pub text: String,
+    /// Who says it.
+    pub role: Role,
+    /// When.
+    pub at: Option<Timestamp>,
+    /// Where it stands in the file of the session.
+    pub place: Place,
+}
+
 /// The answer to a query.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Answer {
     /// The best sessions, best first.
     pub sessions: Vec<SessionHit>,
-    /// The sessions among the best messages.
+    /// All sessions that were found. With a phrase, a tool or a date it counts those that were looked at closely.
     pub total: usize,
+    /// Whether there may be more sessions than `total`: a phrase of common words stands in too many places to look at all.
+    pub is_cut: bool,
 }

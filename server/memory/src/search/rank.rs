@@ -1,120 +1,341 @@
-//! Ranks messages by their words and their age.
+//! Ranks sessions by the pages that have the words of a query, all of them and not only the best.
 //!
-//! It must never read a file.
+//! It must never read a file: what a text says more exactly is judged afterwards, for the best sessions alone.
 
-use std::collections::BTreeSet;
-use std::ops::Bound;
+use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use tantivy::Term;
-use tantivy::collector::TopDocs;
-use tantivy::query::{BooleanQuery, ConstScoreQuery, Occur, Query, RangeQuery, TermQuery, TermSetQuery};
+use tantivy::fieldnorm::FieldNormReader;
 use tantivy::schema::IndexRecordOption;
+use tantivy::{DocAddress, DocSet, SegmentReader, TERMINATED, Term};
 
+use super::ask::Ask;
+use super::groups::NONE;
 use super::memory::Memory;
+use super::page::role_number;
 use super::parts::MemoryError;
-use super::query::{Filter, Hit};
-use crate::stores::{Place, Role};
+use super::query::Filter;
+use super::weights::{NEAR, ROLES, TITLE, recency};
+use crate::stores::Role;
 
-/// Messages that are ranked by more than their words.
-const CANDIDATES: usize = 200;
-/// How much more a message of this moment counts than an old one.
-const RECENCY: f32 = 0.3;
-/// After how many days half of that is left.
-const RECENCY_DAYS: f32 = 30.0;
+/// The usual parameters of BM25. A page counts a word once.
+const K1: f32 = 1.2;
+const B: f32 = 0.75;
+/// Pages of a session that are looked at more closely.
+const PAGES_MAX: usize = 2;
+/// Seconds of a page whose messages tell no time.
+const NO_TIME: i64 = i64::MIN;
+
+/// What has words of the query.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    /// A page of the index.
+    Page(DocAddress),
+    /// A message that waits, by its number among them.
+    Fresh(usize),
+}
+
+/// A page or a message with words of the query.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Candidate {
+    pub(super) source: Source,
+    pub(super) file: u64,
+    pub(super) score: f32,
+}
+
+/// A session with words of the query.
+#[derive(Debug, Clone)]
+pub(super) struct Ranked {
+    /// The best candidates, best first.
+    pub(super) candidates: Vec<Candidate>,
+    /// A file of it.
+    pub(super) file: u64,
+    /// What the words tell that the session has, in whichever message.
+    pub(super) coverage: f32,
+    /// What the words of its title tell.
+    pub(super) title: f32,
+}
+
+/// The sessions with words of a query.
+#[derive(Debug, Default)]
+pub(super) struct Ranking {
+    /// The best ones, best first.
+    pub(super) sessions: Vec<Ranked>,
+    /// How many there are.
+    pub(super) total: usize,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Tally {
+    best: f32,
+    mask: u32,
+    title: u32,
+    file: u64,
+}
+
+/// The pages of a segment with words of the query.
+pub(super) struct Scored {
+    scores: Vec<f32>,
+    pub(super) masks: Vec<u32>,
+}
 
 impl Memory {
-    pub(super) fn hits(&self, wanted: &[String], filter: &Filter) -> Result<Vec<Hit>, MemoryError> {
+    /// The best `limit` sessions.
+    pub(super) fn rank(&self, ask: &Ask, filter: &Filter, limit: usize) -> Result<Ranking, MemoryError> {
+        let mut candidates: Vec<(u32, u32, Candidate)> = Vec::new();
+        let mut tallies = vec![Tally::default(); self.groups.len()];
         let searcher = self.reader.searcher();
-        let now = self.parts.clock.now();
-        let mut hits = Vec::new();
-        let top = TopDocs::with_limit(CANDIDATES).order_by_score();
-        for (score, address) in searcher.search(&*self.query(wanted, filter), &top)? {
-            let fast = searcher.segment_reader(address.segment_ord).fast_fields();
-            let number = |name: &str| fast.u64(name).map(|column| column.first(address.doc_id).unwrap_or(0));
-            let at = fast.i64("at")?.first(address.doc_id).and_then(|at| Timestamp::from_second(at).ok());
-            let place = Place { line: number("line")?, nth: number("nth")? };
-            hits.push(Hit { file: number("file")?, place, at, score });
-        }
-        let weights = wanted.iter().map(|word| {
-            let found = searcher.doc_freq(&Term::from_field_text(self.fields.text, word)).unwrap_or(0);
-            (word.clone(), weight(found, searcher.num_docs()))
-        });
-        let weights: Vec<(String, f32)> = weights.collect();
-        for fresh in &self.fresh {
-            let Some(entry) = self.catalog.files.get(&fresh.file) else { continue };
-            let message = &fresh.message;
-            if filter.takes(&entry.mark.session, message.role, message.at)
-                && let Some(score) = fresh.score(&weights)
-            {
-                let (place, at) = (message.place, message.at);
-                hits.push(Hit { file: fresh.file, place, at, score });
+        let of_file = self.groups_by_file(filter);
+        let must = ask.phrase_mask();
+        for (ord, segment) in (0_u32..).zip(searcher.segment_readers()) {
+            let scored = self.scored(segment, ask)?;
+            let page = Page::of(segment, filter, self)?;
+            for (doc, mask) in (0_u32..).zip(scored.masks.iter().copied()) {
+                if mask == 0 || mask & must != must {
+                    continue;
+                }
+                let Some((file, multiplier)) = page.passes(doc) else { continue };
+                let Some(group) = usize::try_from(file).ok().and_then(|file| of_file.get(file)) else {
+                    continue;
+                };
+                if *group == NONE {
+                    continue;
+                }
+                let score = scored.scores[doc as usize] * multiplier;
+                let source = Source::Page(DocAddress::new(ord, doc));
+                note(&mut tallies, &mut candidates, *group, mask, Candidate { source, file, score });
             }
         }
-        for hit in &mut hits {
-            hit.score *= 1.0 + RECENCY * recency(hit.at, now);
+        for (n, fresh) in self.fresh.iter().enumerate() {
+            let Some(group) = usize::try_from(fresh.file).ok().and_then(|file| of_file.get(file)) else {
+                continue;
+            };
+            let (mask, score) = fresh_score(ask, fresh.stems());
+            let message = &fresh.message;
+            if *group == NONE || mask == 0 || mask & must != must || !filter.takes_message(message) {
+                continue;
+            }
+            let score =
+                score * multiplier(role_number(message.role), recency(message.at, self.parts.clock.now()));
+            note(
+                &mut tallies,
+                &mut candidates,
+                *group,
+                mask,
+                Candidate { source: Source::Fresh(n), file: fresh.file, score },
+            );
         }
-        Ok(hits)
+        if must == 0 && filter.is_of_sessions() {
+            for (file, mask) in self.groups.titled(ask) {
+                let group =
+                    usize::try_from(file).ok().and_then(|file| of_file.get(file)).copied().unwrap_or(NONE);
+                if let Some(tally) = tallies.get_mut(group as usize) {
+                    tally.title |= mask;
+                    tally.file = file;
+                }
+            }
+        }
+        Ok(best(ask, &tallies, candidates, limit))
     }
 
-    /// Without a filter the words alone are asked for, which lets the index skip what can't be among the best.
-    fn query(&self, wanted: &[String], filter: &Filter) -> Box<dyn Query> {
-        let term = |field, word: &str| -> Box<dyn Query> {
-            Box::new(TermQuery::new(Term::from_field_text(field, word), IndexRecordOption::WithFreqs))
-        };
-        let any = wanted.iter().map(|word| (Occur::Should, term(self.fields.text, word))).collect();
-        let union: Box<dyn Query> = Box::new(BooleanQuery::new(any));
-        let mut must: Vec<Box<dyn Query>> = Vec::new();
-        if let Some(agent) = filter.agent {
-            must.push(term(self.fields.agent, agent.as_str()));
+    /// The session of each file that passes; [`NONE`] for the others.
+    fn groups_by_file(&self, filter: &Filter) -> Vec<u32> {
+        let mut of_file = Vec::new();
+        for (number, entry) in &self.catalog.files {
+            let Ok(number) = usize::try_from(*number) else { continue };
+            if of_file.len() <= number {
+                of_file.resize(number + 1, NONE);
+            }
+            if filter.takes_session(&entry.mark.session) {
+                of_file[number] = self.groups.group(number as u64);
+            }
         }
-        if let Some(role) = filter.role {
-            must.push(term(self.fields.role, role_name(role)));
+        of_file
+    }
+
+    pub(super) fn scored(&self, segment: &SegmentReader, ask: &Ask) -> Result<Scored, MemoryError> {
+        let pages = segment.max_doc() as usize;
+        let mut scored = Scored { scores: vec![0.0; pages], masks: vec![0; pages] };
+        let inverted = segment.inverted_index(self.fields.text)?;
+        let norms = segment.get_fieldnorms_reader(self.fields.text)?;
+        let by_norm = by_norm(average(inverted.total_num_tokens(), segment.max_doc()));
+        for (bit, wanted) in ask.wanted.iter().enumerate() {
+            let near = wanted.near.iter().map(|stem| (stem, wanted.weight * NEAR));
+            for (stem, weight) in std::iter::once((&wanted.stem, wanted.weight)).chain(near) {
+                let term = Term::from_field_text(self.fields.text, stem);
+                let Some(mut pages) = inverted.read_postings(&term, IndexRecordOption::Basic)? else {
+                    continue;
+                };
+                let mut doc = pages.doc();
+                while doc != TERMINATED {
+                    let at = doc as usize;
+                    scored.scores[at] += weight * by_norm[usize::from(norms.fieldnorm_id(doc))];
+                    scored.masks[at] |= 1 << bit;
+                    doc = pages.advance();
+                }
+            }
         }
-        if filter.since.is_some() || filter.until.is_some() {
-            let at = |at: Timestamp| Term::from_field_i64(self.fields.at, at.as_second());
-            let since = filter.since.map_or(Bound::Unbounded, |since| Bound::Included(at(since)));
-            let until = filter.until.map_or(Bound::Unbounded, |until| Bound::Excluded(at(until)));
-            must.push(Box::new(RangeQuery::new(since, until)));
+        if let Some(alive) = segment.alive_bitset() {
+            for (doc, mask) in (0_u32..).zip(&mut scored.masks) {
+                if alive.is_deleted(doc) {
+                    *mask = 0;
+                }
+            }
         }
-        if filter.folder.is_some() {
-            let own = Filter { folder: filter.folder.clone(), ..Filter::default() };
-            let files = self.catalog.files.iter();
-            let files = files.filter(|(_, entry)| own.takes(&entry.mark.session, Role::User, None));
-            let numbers: BTreeSet<u64> = files.map(|(number, _)| *number).collect();
-            let terms = numbers.into_iter().map(|number| Term::from_field_u64(self.fields.file, number));
-            must.push(Box::new(TermSetQuery::new(terms)));
-        }
-        if must.is_empty() {
-            return union;
-        }
-        let unscored = |query| -> Box<dyn Query> { Box::new(ConstScoreQuery::new(query, 0.0)) };
-        let clauses = must.into_iter().map(|query| (Occur::Must, unscored(query)));
-        Box::new(BooleanQuery::new(clauses.chain([(Occur::Must, union)]).collect()))
+        Ok(scored)
     }
 }
 
-pub(super) fn role_name(role: Role) -> &'static str {
-    match role {
-        Role::User => "user",
-        Role::Assistant => "assistant",
-        Role::Tool => "tool",
-        Role::Summary => "summary",
+/// The columns of a segment that decide whether a page passes.
+struct Page<'f> {
+    filter: &'f Filter,
+    role: Option<u64>,
+    tools: Option<Vec<bool>>,
+    file: tantivy::columnar::Column<u64>,
+    roles: tantivy::columnar::Column<u64>,
+    first: tantivy::columnar::Column<i64>,
+    last: tantivy::columnar::Column<i64>,
+    now: Timestamp,
+}
+
+impl<'f> Page<'f> {
+    fn of(segment: &SegmentReader, filter: &'f Filter, memory: &Memory) -> Result<Self, MemoryError> {
+        let fast = segment.fast_fields();
+        let tools = filter.tool.as_ref().map(|tool| tools(segment, tool, memory)).transpose()?;
+        Ok(Self {
+            filter,
+            role: filter.role.map(role_number),
+            tools,
+            file: fast.u64("file")?,
+            roles: fast.u64("role")?,
+            first: fast.i64("first")?,
+            last: fast.i64("last")?,
+            now: memory.parts.clock.now(),
+        })
+    }
+
+    /// The file of a page that passes, and what its score is multiplied by.
+    fn passes(&self, doc: u32) -> Option<(u64, f32)> {
+        let role = self.roles.first(doc)?;
+        if self.role.is_some_and(|wanted| wanted != role) {
+            return None;
+        }
+        if self.tools.as_ref().is_some_and(|tools| !tools[doc as usize]) {
+            return None;
+        }
+        let last = self.last.first(doc).unwrap_or(NO_TIME);
+        let since = self.filter.since.map(Timestamp::as_second);
+        let until = self.filter.until.map(Timestamp::as_second);
+        if since.is_some() || until.is_some() {
+            let first = self.first.first(doc)?;
+            if since.is_some_and(|since| last < since) || until.is_some_and(|until| first >= until) {
+                return None;
+            }
+        }
+        let at = Timestamp::from_second(last).ok().filter(|_| last != NO_TIME);
+        Some((self.file.first(doc)?, multiplier(role, recency(at, self.now))))
     }
 }
 
-/// How much a word tells, by how many of all messages have it; as the index reckons.
+/// Which pages have a message of this tool.
+fn tools(segment: &SegmentReader, tool: &str, memory: &Memory) -> Result<Vec<bool>, MemoryError> {
+    let mut has = vec![false; segment.max_doc() as usize];
+    let term = Term::from_field_text(memory.fields.tool, tool);
+    let inverted = segment.inverted_index(memory.fields.tool)?;
+    if let Some(mut pages) = inverted.read_postings(&term, IndexRecordOption::Basic)? {
+        while pages.doc() != TERMINATED {
+            has[pages.doc() as usize] = true;
+            pages.advance();
+        }
+    }
+    Ok(has)
+}
+
+fn note(
+    tallies: &mut [Tally],
+    candidates: &mut Vec<(u32, u32, Candidate)>,
+    group: u32,
+    mask: u32,
+    candidate: Candidate,
+) {
+    if let Some(tally) = tallies.get_mut(group as usize) {
+        tally.best = tally.best.max(candidate.score);
+        tally.mask |= mask;
+        tally.file = candidate.file;
+        candidates.push((group, mask, candidate));
+    }
+}
+
+/// The sessions with at least half of what the words of the best covered one tell.
+fn best(ask: &Ask, tallies: &[Tally], candidates: Vec<(u32, u32, Candidate)>, limit: usize) -> Ranking {
+    let covered: Vec<f32> = tallies.iter().map(|tally| ask.coverage(tally.mask | tally.title)).collect();
+    let least = covered.iter().copied().fold(0.0, f32::max) / 2.0;
+    let mut order: Vec<(u32, f32)> = Vec::new();
+    for ((group, tally), coverage) in (0_u32..).zip(tallies).zip(&covered) {
+        if *coverage > 0.0 && *coverage >= least {
+            order.push((
+                group,
+                tally.best + TITLE * ask.coverage(tally.title) + super::weights::SESSION * coverage,
+            ));
+        }
+    }
+    let total = order.len();
+    order.sort_by(|one, other| other.1.total_cmp(&one.1).then(other.0.cmp(&one.0)));
+    order.truncate(limit);
+    let mut by_group: BTreeMap<u32, Vec<Candidate>> =
+        order.iter().map(|(group, _)| (*group, Vec::new())).collect();
+    for (group, _, candidate) in candidates {
+        if let Some(of_group) = by_group.get_mut(&group) {
+            of_group.push(candidate);
+        }
+    }
+    let sessions = order.into_iter().map(|(group, _)| {
+        let mut candidates = by_group.remove(&group).unwrap_or_default();
+        candidates.sort_by(|one, other| other.score.total_cmp(&one.score));
+        if ask.phrases.is_empty() {
+            candidates.truncate(PAGES_MAX);
+        }
+        let tally = &tallies[group as usize];
+        let (coverage, title) = (covered[group as usize], ask.coverage(tally.title));
+        Ranked { candidates, file: tally.file, coverage, title }
+    });
+    Ranking { sessions: sessions.collect(), total }
+}
+
+fn fresh_score(ask: &Ask, stems: &std::collections::BTreeSet<String>) -> (u32, f32) {
+    let (mut mask, mut score) = (0, 0.0);
+    for (bit, wanted) in ask.wanted.iter().enumerate() {
+        if stems.contains(&wanted.stem) {
+            mask |= 1 << bit;
+            score += wanted.weight;
+        } else if wanted.near.iter().any(|stem| stems.contains(stem)) {
+            mask |= 1 << bit;
+            score += wanted.weight * NEAR;
+        }
+    }
+    (mask, score)
+}
+
+fn multiplier(role: u64, recency: f32) -> f32 {
+    let role = usize::try_from(role).ok().and_then(|role| ROLES.get(role)).copied().unwrap_or(1.0);
+    role * (1.0 + super::weights::RECENCY * recency)
+}
+
+/// Words of an average page.
 #[expect(clippy::cast_precision_loss, reason = "a weight needs no more digits")]
-fn weight(found: u64, all: u64) -> f32 {
-    let (found, all) = (found as f32, all.max(found) as f32);
-    (1.0 + (all - found + 0.5) / (found + 0.5)).ln()
+fn average(words: u64, pages: u32) -> f32 {
+    (words as f32 / pages.max(1) as f32).max(1.0)
 }
 
-/// From 1 for this moment down to 0 for long ago.
+/// What a word counts in a page, by the number that stands for the page's length.
 #[expect(clippy::cast_precision_loss, reason = "a weight needs no more digits")]
-fn recency(at: Option<Timestamp>, now: Timestamp) -> f32 {
-    const DAY_SECONDS: f32 = 86_400.0;
-    let Some(at) = at else { return 0.0 };
-    let days = (now.as_second() - at.as_second()).max(0) as f32 / DAY_SECONDS;
-    0.5_f32.powf(days / RECENCY_DAYS)
+fn by_norm(average: f32) -> Vec<f32> {
+    let count = |id: u8| {
+        let words = FieldNormReader::id_to_fieldnorm(id) as f32;
+        (K1 + 1.0) / (1.0 + K1 * (1.0 - B + B * words / average))
+    };
+    (0..=u8::MAX).map(count).collect()
 }
+
+/// The number of a role's place in [`ROLES`].
+const _: () = assert!(role_number(Role::Summary) == 3);

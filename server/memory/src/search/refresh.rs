@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use entraclaw_seams::storage::Lock;
-use tantivy::{IndexWriter, TantivyDocument};
+use tantivy::IndexWriter;
 
-use super::catalog::{Entry, key};
+use super::catalog::Entry;
 use super::fresh::{Fresh, MESSAGES_MAX};
 use super::memory::Memory;
+use super::page::Pages;
 use super::parts::MemoryError;
-use super::rank::role_name;
-use crate::stores::{Agent, Batch, Session, Tally, find, read};
+use crate::stores::{Agent, Batch, Tally, find, read};
 
 /// Messages that wait at most while another process commits; what comes after them is read later.
 const WAITING_MAX: usize = 8 * MESSAGES_MAX;
@@ -30,6 +30,8 @@ pub struct Refreshed {
     /// What was not understood, by agent.
     pub tallies: BTreeMap<Agent, Tally>,
 }
+/// Bytes of texts that wait to be indexed at most.
+const QUEUED_BYTES_MAX: usize = 16 * 1024 * 1024;
 
 impl Memory {
     /// Reads what the agents' files have gained. Much of it is committed at once; a little waits for more.
@@ -39,7 +41,7 @@ impl Memory {
         let mut done = Refreshed { troubles, ..Refreshed::default() };
         let mut gone = self.catalog.by_path();
         let mut bulk: Option<(IndexWriter, Box<dyn Lock>)> = None;
-        let mut is_cut = false;
+        let (mut is_cut, mut queued) = (false, 0);
         for file in all {
             if self.fresh.len() > WAITING_MAX {
                 is_cut = true;
@@ -63,8 +65,15 @@ impl Memory {
                 let lock = self.turn()?;
                 bulk = lock.map(|lock| self.writer().map(|writer| (writer, lock))).transpose()?;
             }
-            if let Some((writer, _)) = &bulk {
+            if let Some((writer, _)) = &mut bulk {
+                let texts = self.fresh.iter().map(|fresh| fresh.message.text.len());
+                queued += texts.sum::<usize>();
                 self.drain(writer)?;
+                if queued > QUEUED_BYTES_MAX {
+                    // It waits until the queue is empty. Without this the queue would hold all that is read.
+                    writer.prepare_commit()?;
+                    queued = 0;
+                }
             }
         }
         if !is_cut {
@@ -73,7 +82,7 @@ impl Memory {
             }
         }
         if let Some((writer, _lock)) = bulk {
-            self.commit(writer)?;
+            self.commit(writer, done.messages)?;
         }
         Ok(done)
     }
@@ -85,26 +94,18 @@ impl Memory {
         }
         let Some(_lock) = self.turn()? else { return Ok(()) };
         let writer = self.writer()?;
+        let messages = self.fresh.len();
         self.drain(&writer)?;
-        self.commit(writer)
-    }
-
-    /// Forgets a session for ever, from the index and from what waits.
-    pub fn forget(&mut self, session: &Session) -> Result<(), MemoryError> {
-        self.catalog.forgotten.insert(key(session));
-        let files = self.catalog.files.iter();
-        let numbers: Vec<u64> = files
-            .filter(|(_, entry)| key(&entry.mark.session) == key(session))
-            .map(|(number, _)| *number)
-            .collect();
-        self.fresh.retain(|fresh| !numbers.contains(&fresh.file));
-        self.dead.extend(numbers);
-        self.flush()
+        self.commit(writer, messages)
     }
 
     fn take(&mut self, number: Option<u64>, batch: Batch) {
+        let mut is_forgotten = false;
         let number = match number {
-            Some(number) if !batch.is_from_start => number,
+            Some(number) if !batch.is_from_start => {
+                is_forgotten = self.catalog.files.get(&number).is_some_and(|entry| entry.is_forgotten);
+                number
+            }
             old => {
                 if let Some(number) = old {
                     self.drop_file(number);
@@ -112,34 +113,43 @@ impl Memory {
                 self.catalog.next_number()
             }
         };
-        if !self.catalog.is_forgotten(batch.session()) {
-            self.fresh.extend(batch.messages.into_iter().map(|message| Fresh::new(number, message)));
+        let Batch { mark, mut messages, .. } = batch;
+        let mut entry = Entry { mark, is_forgotten };
+        if is_forgotten || self.rules.forgets_session(&entry.mark.session) {
+            entry.forget();
+        } else {
+            self.rules.clean(&mut entry.mark.session, &mut messages);
+            self.fresh.extend(messages.into_iter().map(|message| Fresh::new(number, message)));
         }
-        self.catalog.files.insert(number, Entry { mark: batch.mark });
+        self.groups.set(number, &entry.mark.session);
+        self.catalog.files.insert(number, entry);
     }
 
-    fn drop_file(&mut self, number: u64) {
+    pub(super) fn drop_file(&mut self, number: u64) {
         self.catalog.files.remove(&number);
+        self.groups.remove(number);
         self.fresh.retain(|fresh| fresh.file != number);
         self.dead.push(number);
     }
 
     /// Hands what waits to the writer.
-    fn drain(&mut self, writer: &IndexWriter) -> Result<(), MemoryError> {
-        for fresh in self.fresh.drain(..) {
+    pub(super) fn drain(&mut self, writer: &IndexWriter) -> Result<(), MemoryError> {
+        let mut waiting = std::mem::take(&mut self.fresh);
+        waiting.sort_by_key(|fresh| fresh.file);
+        let mut pages: Option<Pages<'_>> = None;
+        for fresh in waiting {
             let Some(entry) = self.catalog.files.get(&fresh.file) else { continue };
-            let mut document = TantivyDocument::new();
-            document.add_text(self.fields.text, &fresh.message.text);
-            document.add_u64(self.fields.file, fresh.file);
-            document.add_u64(self.fields.line, fresh.message.place.line);
-            document.add_u64(self.fields.nth, fresh.message.place.nth);
-            if let Some(at) = fresh.message.at {
-                document.add_i64(self.fields.at, at.as_second());
+            if pages.as_ref().is_none_or(|pages| pages.file() != fresh.file) {
+                if let Some(pages) = pages.take() {
+                    pages.finish()?;
+                }
+                let agent = entry.mark.session.agent;
+                pages = Some(Pages::new(writer, self.fields, fresh.file, agent));
             }
-            document.add_text(self.fields.agent, entry.mark.session.agent.as_str());
-            document.add_text(self.fields.role, role_name(fresh.message.role));
-            writer.add_document(document)?;
+            if let Some(pages) = &mut pages {
+                pages.put(fresh)?;
+            }
         }
-        Ok(())
+        pages.map_or(Ok(()), Pages::finish)
     }
 }

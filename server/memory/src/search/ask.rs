@@ -1,0 +1,129 @@
+//! What a query asks for: its words with their weights, the words near to them, and its phrases.
+//!
+//! It must never take a word for another one while the word itself is found.
+
+use std::collections::BTreeSet;
+
+use tantivy::Term;
+use tantivy::query::FuzzyTermQuery;
+
+use super::memory::Memory;
+use super::parts::MemoryError;
+use super::schema::{stems, words};
+
+/// Most words of a query.
+const WORDS_MAX: usize = 32;
+/// A word that at most so many pages have is also looked for with a typing error.
+const FEW: u64 = 2;
+/// Shortest word in which a typing error is looked for, and the shortest one in which two are.
+const ONE_ERROR_CHARS: usize = 4;
+const TWO_ERRORS_CHARS: usize = 8;
+/// Most words that are taken for one that is not found.
+const NEAR_MAX: usize = 3;
+/// Words of the index that are looked at for one that is not found.
+const LOOKED_AT_MAX: usize = 2000;
+
+/// A word of a query.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Wanted {
+    pub(super) word: String,
+    pub(super) stem: String,
+    /// Stems that differ from it by a typing error.
+    pub(super) near: Vec<String>,
+    /// How much it tells, by how few pages have it.
+    pub(super) weight: f32,
+}
+
+/// A query.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Ask {
+    pub(super) wanted: Vec<Wanted>,
+    /// Words that must stand together.
+    pub(super) phrases: Vec<Vec<String>>,
+}
+
+impl Ask {
+    /// The bits of the words of all phrases, as a page must have them.
+    pub(super) fn phrase_mask(&self) -> u32 {
+        let is_in_phrase = |wanted: &Wanted| self.phrases.iter().any(|phrase| phrase.contains(&wanted.word));
+        let bits = self.wanted.iter().enumerate().filter(|(_, wanted)| is_in_phrase(wanted));
+        bits.fold(0, |mask, (bit, _)| mask | 1 << bit)
+    }
+
+    /// What words of these bits tell together.
+    pub(super) fn coverage(&self, mask: u32) -> f32 {
+        let has = |bit: usize| mask >> bit & 1 == 1;
+        self.wanted.iter().enumerate().filter(|(bit, _)| has(*bit)).map(|(_, wanted)| wanted.weight).sum()
+    }
+}
+
+impl Memory {
+    /// Reads a query. Words between quotes must stand together.
+    pub(super) fn ask(&self, query: &str) -> Result<Ask, MemoryError> {
+        let mut ask = Ask::default();
+        let mut seen = BTreeSet::new();
+        for (word, stem) in words(query).into_iter().zip(stems(query)) {
+            if ask.wanted.len() >= WORDS_MAX || !seen.insert(stem.clone()) {
+                continue;
+            }
+            ask.wanted.push(Wanted { word, stem, near: Vec::new(), weight: 0.0 });
+        }
+        let phrases = query.split('"').skip(1).step_by(2).map(words);
+        ask.phrases = phrases.filter(|phrase| phrase.len() > 1).collect();
+
+        let searcher = self.reader.searcher();
+        let pages = searcher.num_docs() + self.fresh.len() as u64;
+        for wanted in &mut ask.wanted {
+            let mut found = searcher.doc_freq(&Term::from_field_text(self.fields.text, &wanted.stem))?;
+            found += self.fresh.iter().filter(|fresh| fresh.stems().contains(&wanted.stem)).count() as u64;
+            wanted.weight = weight(found, pages);
+            if found <= FEW {
+                wanted.near = self.near(&wanted.stem)?;
+            }
+        }
+        Ok(ask)
+    }
+
+    /// The stems that were probably meant, nearest and then commonest first.
+    fn near(&self, stem: &str) -> Result<Vec<String>, MemoryError> {
+        let chars = stem.chars().count();
+        // A number that differs in a digit is another number.
+        if chars < ONE_ERROR_CHARS || stem.chars().any(|c| c.is_ascii_digit()) {
+            return Ok(Vec::new());
+        }
+        let errors: u8 = if chars < TWO_ERRORS_CHARS { 1 } else { 2 };
+        let distance = |found: &str| strsim::osa_distance(stem, found);
+        let is_near = |found: &str| found != stem && distance(found) <= usize::from(errors);
+        let mut near: Vec<(usize, u64, String)> = Vec::new();
+        let query = FuzzyTermQuery::new(Term::from_field_text(self.fields.text, stem), errors, true);
+        for segment in self.reader.searcher().segment_readers() {
+            let inverted = segment.inverted_index(self.fields.text)?;
+            let mut stream = inverted.terms().search(query.automaton()?).into_stream()?;
+            let mut looked_at = 0;
+            while looked_at < LOOKED_AT_MAX && stream.advance() {
+                looked_at += 1;
+                let Ok(found) = std::str::from_utf8(stream.key()) else { continue };
+                if is_near(found) {
+                    near.push((distance(found), u64::from(stream.value().doc_freq), found.to_owned()));
+                }
+            }
+        }
+        for fresh in &self.fresh {
+            let found = fresh.stems().iter().filter(|found| found.len().abs_diff(stem.len()) <= 8);
+            near.extend(
+                found.filter(|found| is_near(found)).map(|found| (distance(found), 1, found.clone())),
+            );
+        }
+        near.sort_by(|one, other| (&one.2, other.1).cmp(&(&other.2, one.1)));
+        near.dedup_by(|one, other| one.2 == other.2);
+        near.sort_by_key(|(distance, pages, _)| (*distance, u64::MAX - pages));
+        Ok(near.into_iter().take(NEAR_MAX).map(|(_, _, found)| found).collect())
+    }
+}
+
+/// How much a word tells, by how many of all pages have it.
+#[expect(clippy::cast_precision_loss, reason = "a weight needs no more digits")]
+fn weight(found: u64, all: u64) -> f32 {
+    let (found, all) = (found as f32, all.max(found) as f32);
+    (1.0 + (all - found + 0.5) / (found + 0.5)).ln()
+}

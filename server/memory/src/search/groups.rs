@@ -1,0 +1,88 @@
+//! Which files belong to one session, and what the sessions are about.
+//!
+//! It must never read a file, so that a query over thousands of sessions only looks up numbers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::ask::Ask;
+use super::catalog::{Catalog, key};
+use super::schema::stems;
+use crate::stores::Session;
+
+/// No session.
+pub(super) const NONE: u32 = u32::MAX;
+
+/// The sessions by number.
+#[derive(Debug, Default)]
+pub(super) struct Groups {
+    by_key: BTreeMap<String, u32>,
+    /// The session of a file, by the number of the file.
+    of_file: Vec<u32>,
+    titles: BTreeMap<u64, String>,
+    by_stem: BTreeMap<String, BTreeSet<u64>>,
+}
+
+impl Groups {
+    pub(super) fn of(catalog: &Catalog) -> Self {
+        let mut groups = Self::default();
+        for (number, entry) in &catalog.files {
+            groups.set(*number, &entry.mark.session);
+        }
+        groups
+    }
+
+    /// How many sessions there may be.
+    pub(super) fn len(&self) -> usize {
+        self.by_key.len()
+    }
+
+    /// The session of a file.
+    pub(super) fn group(&self, file: u64) -> u32 {
+        usize::try_from(file).ok().and_then(|file| self.of_file.get(file)).copied().unwrap_or(NONE)
+    }
+
+    pub(super) fn set(&mut self, file: u64, session: &Session) {
+        let Ok(at) = usize::try_from(file) else { return };
+        if self.of_file.len() <= at {
+            self.of_file.resize(at + 1, NONE);
+        }
+        let next = u32::try_from(self.by_key.len()).unwrap_or(NONE);
+        self.of_file[at] = *self.by_key.entry(key(session)).or_insert(next);
+        if self.titles.get(&file) != session.title.as_ref() {
+            self.remove_title(file);
+            if let Some(title) = &session.title {
+                for stem in stems(title) {
+                    self.by_stem.entry(stem).or_default().insert(file);
+                }
+                self.titles.insert(file, title.clone());
+            }
+        }
+    }
+
+    pub(super) fn remove(&mut self, file: u64) {
+        self.remove_title(file);
+        if let Some(group) = usize::try_from(file).ok().and_then(|file| self.of_file.get_mut(file)) {
+            *group = NONE;
+        }
+    }
+
+    fn remove_title(&mut self, file: u64) {
+        let Some(title) = self.titles.remove(&file) else { return };
+        for stem in stems(&title) {
+            if let Some(files) = self.by_stem.get_mut(&stem) {
+                files.remove(&file);
+            }
+        }
+    }
+
+    /// The files whose titles have words of a query, with the bits of these words.
+    pub(super) fn titled(&self, ask: &Ask) -> BTreeMap<u64, u32> {
+        let mut found: BTreeMap<u64, u32> = BTreeMap::new();
+        for (bit, wanted) in ask.wanted.iter().enumerate() {
+            for file in self.by_stem.get(&wanted.stem).into_iter().flatten() {
+                *found.entry(*file).or_default() |= 1 << bit;
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,105 @@
+//! Judges how well one message answers a query, by its text.
+//!
+//! It must never judge more texts than a query may read.
+
+use std::collections::BTreeSet;
+
+use super::ask::Ask;
+use super::schema::{stems, words};
+use super::weights::{NEAR, STEM, TOGETHER};
+
+const K1: f32 = 1.2;
+const B: f32 = 0.5;
+/// Words of an average message.
+const AVERAGE_WORDS: f32 = 120.0;
+
+/// Judges texts by one query.
+pub(super) struct Judge<'a> {
+    pub(super) ask: &'a Ask,
+    /// What the words begin with that are worth a look: a stem begins as its word does.
+    begins: BTreeSet<char>,
+}
+
+impl<'a> Judge<'a> {
+    pub(super) fn new(ask: &'a Ask) -> Self {
+        let stems =
+            ask.wanted.iter().flat_map(|wanted| wanted.near.iter().chain([&wanted.stem, &wanted.word]));
+        Self { ask, begins: stems.filter_map(|stem| stem.chars().next()).collect() }
+    }
+
+    /// How well a text answers; `None` if it has no word of the query or lacks a phrase.
+    #[expect(clippy::cast_precision_loss, reason = "counts of words in a message")]
+    pub(super) fn judge(&self, text: &str) -> Option<f32> {
+        let mut counts = vec![0.0_f32; self.ask.wanted.len()];
+        let (mut length, mut together) = (0_usize, 0.0);
+        let mut before: Option<usize> = None;
+        for token in text.split(|c: char| !c.is_alphanumeric()).filter(|token| !token.is_empty()) {
+            length += 1;
+            let here = self.wanted(token, &mut counts);
+            if let (Some(before), Some(here)) = (before, here)
+                && here == before + 1
+            {
+                together += self.ask.wanted[before].weight.min(self.ask.wanted[here].weight);
+            }
+            before = here;
+        }
+        let norm = K1 * (1.0 - B + B * length as f32 / AVERAGE_WORDS);
+        let saturated = |count: &f32| count * (K1 + 1.0) / (count + norm);
+        let found = self.ask.wanted.iter().zip(&counts);
+        let score: f32 = found.map(|(wanted, count)| wanted.weight * saturated(count)).sum();
+        let is_answer = score > 0.0 && self.has_phrases(text);
+        is_answer.then(|| score + TOGETHER * together.min(score))
+    }
+
+    /// Which word of the query stands here, if any; it is counted.
+    fn wanted(&self, token: &str, counts: &mut [f32]) -> Option<usize> {
+        let first = token.chars().next()?.to_lowercase().next()?;
+        if !self.begins.contains(&first) {
+            return None;
+        }
+        let word = token.to_lowercase();
+        let stem = stems(&word).pop()?;
+        let mut here = None;
+        for (n, wanted) in self.ask.wanted.iter().enumerate() {
+            if wanted.stem == stem {
+                counts[n] += if wanted.word == word { 1.0 } else { STEM };
+                here = Some(n);
+            } else if wanted.near.contains(&stem) {
+                counts[n] += NEAR;
+                here = Some(n);
+            }
+        }
+        here
+    }
+
+    fn has_phrases(&self, text: &str) -> bool {
+        if self.ask.phrases.is_empty() {
+            return true;
+        }
+        let words = words(text);
+        let has = |phrase: &Vec<String>| words.windows(phrase.len()).any(|found| found == *phrase);
+        self.ask.phrases.iter().all(has)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ask::Wanted;
+    use super::*;
+
+    fn ask(query: &str) -> Ask {
+        let wanted = words(query).into_iter().zip(stems(query));
+        let wanted =
+            wanted.map(|(word, stem)| Wanted { word, stem, near: vec!["radi".to_owned()], weight: 1.0 });
+        Ask { wanted: wanted.collect(), phrases: Vec::new() }
+    }
+
+    #[test]
+    fn the_word_itself_counts_more_than_one_of_its_stem_and_that_more_than_a_typing_error() {
+        let score = |text| Judge::new(&ask("caches")).judge(text).unwrap_or_default();
+        assert!(score("the caches") > score("the cache") && score("the cache") > score("the radis"));
+        assert!(score("the radis") > 0.0 && Judge::new(&ask("caches")).judge("nothing").is_none());
+        let score = |text| Judge::new(&ask("file lock")).judge(text).unwrap_or_default();
+        assert!(score("take the file lock") > score("the lock of the file"));
+    }
+}

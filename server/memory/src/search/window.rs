@@ -1,0 +1,62 @@
+//! A part of a file that is read once, for messages that stand near each other.
+//!
+//! It must never hold more than its bound.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::files::{Files, Standing};
+use crate::stores::Place;
+
+/// Bytes that are read at once.
+const BYTES_MAX: u64 = 256 * 1024;
+/// Bytes behind the last place: its line may be long.
+const TAIL_BYTES: u64 = 16 * 1024;
+
+/// Files, of one of which a part is in memory.
+pub(super) struct Window<'f> {
+    inner: &'f dyn Files,
+    path: PathBuf,
+    begin: u64,
+    bytes: Vec<u8>,
+}
+
+impl<'f> Window<'f> {
+    /// A window over these places of a file; an empty one if they are far from each other.
+    pub(super) fn over(inner: &'f dyn Files, path: &Path, places: &[Place]) -> Self {
+        let lines = || places.iter().map(|place| place.line);
+        let (begin, end) = (lines().min().unwrap_or(0), lines().max().unwrap_or(0));
+        let length = end - begin + TAIL_BYTES;
+        let is_near = places.len() > 1 && length <= BYTES_MAX;
+        let length = usize::try_from(length).unwrap_or(0);
+        let bytes = if is_near { inner.read(path, begin, length).unwrap_or_default() } else { Vec::new() };
+        Self { inner, path: path.to_owned(), begin, bytes }
+    }
+}
+
+impl Files for Window<'_> {
+    fn list(&self, folder: &Path) -> io::Result<Vec<String>> {
+        self.inner.list(folder)
+    }
+
+    fn look(&self, path: &Path) -> io::Result<Option<Standing>> {
+        self.inner.look(path)
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        self.inner.exists(path)
+    }
+
+    fn folder(&self, path: &Path) -> Option<PathBuf> {
+        self.inner.folder(path)
+    }
+
+    fn read(&self, path: &Path, offset: u64, len: usize) -> io::Result<Vec<u8>> {
+        let begin = offset.checked_sub(self.begin).and_then(|begin| usize::try_from(begin).ok());
+        match begin.and_then(|begin| self.bytes.get(begin..)) {
+            // A part of what is asked for is enough: the reader asks again for the rest.
+            Some(rest) if path == self.path && !rest.is_empty() => Ok(rest[..rest.len().min(len)].to_vec()),
+            _ => self.inner.read(path, offset, len),
+        }
+    }
+}

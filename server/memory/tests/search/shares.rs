@@ -1,0 +1,55 @@
+//! The index beside other processes, other users and damage.
+
+use entraclaw_memory::search::IndexPlace;
+use entraclaw_seams::storage::Storage;
+
+use crate::machine::{Machine, NEW, OLD, files, ids, search};
+
+#[test]
+fn two_processes_share_one_index() {
+    let folder = tempfile::tempdir().unwrap();
+    let machine = Machine { index: IndexPlace::Folder(folder.path().to_owned()), ..Machine::new() };
+    machine.say("one", "user", "first", OLD);
+    let (mut one, mut other) = (machine.open(), machine.open());
+    for n in 0..1200 {
+        machine.say("many", "user", &format!("number{n}"), OLD);
+    }
+    assert_eq!(one.refresh().unwrap().messages, 1201);
+    assert_eq!(ids(&search(&mut one, "number7")), ["many"]);
+    // The other one takes over what was committed, and reads nothing again.
+    assert_eq!(other.refresh().unwrap().messages, 0);
+    assert_eq!(ids(&search(&mut other, "number7")), ["many"]);
+    machine.say("one", "user", "second", NEW);
+    search(&mut other, "second");
+    other.flush().unwrap();
+    assert_eq!(ids(&search(&mut one, "second")), ["one"]);
+    drop((one, other));
+
+    // Without its catalog the index is made anew.
+    machine.storage.remove("memory/catalog.json").unwrap();
+    let mut again = machine.open();
+    let answer = search(&mut again, "number7");
+    assert_eq!((ids(&answer), answer.sessions[0].snippets.len()), (vec!["many"], 1));
+}
+
+#[test]
+fn the_index_is_for_this_user_alone_and_is_made_anew_when_it_can_not_be_read() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("index");
+    std::fs::create_dir(&place).unwrap();
+    let machine = Machine { index: IndexPlace::Folder(place.clone()), ..Machine::new() };
+    machine.say("one", "user", "zanzibar", OLD);
+    let mut memory = machine.open();
+    memory.refresh().unwrap();
+    memory.flush().unwrap();
+    assert_eq!(place.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    let found = files(&place);
+    assert!(found.len() > 5 && found.iter().all(|(_, mode, _)| *mode == 0o600), "{found:?}");
+    drop(memory);
+    for (path, _, _) in found {
+        #[expect(clippy::disallowed_methods, reason = "the test damages real files")]
+        std::fs::write(path, b"{}").unwrap();
+    }
+    assert_eq!(ids(&search(&mut machine.open(), "zanzibar")), ["one"]);
+}
