@@ -79,6 +79,23 @@ fn the_answer_is_a_document_and_can_be_narrowed() {
 }
 
 #[test]
+fn what_was_taken_back_later_is_told() {
+    let fixture = Fixture::new();
+    let store = fixture.folder.path().join("claude");
+    let session = store.join("projects/-p/a-session.jsonl");
+    fs::create_dir_all(session.parent().unwrap()).unwrap();
+    let said = ["We use Redis for the queue.", "No, not Redis: we use one file instead of Redis."];
+    let lines =
+        said.map(|text| format!("{}\n", serde_json::json!({"type": "user", "message": {"content": text}})));
+    fs::write(&session, lines.concat()).unwrap();
+    let fixture = fixture.with("CLAUDE_CONFIG_DIR", store.to_str().unwrap());
+    let found = json(&fixture.run(&["recall", "--json", "redis for the queue"]));
+    let best = &found["sessions"][0];
+    assert_eq!(best["snippets"][0]["text"], said[0], "{best}");
+    assert!(best["superseded"]["text"].as_str().unwrap().contains("one file instead"), "{best}");
+}
+
+#[test]
 fn a_whole_session_is_shown() {
     let said = fixture().run(&["recall", "--agent", "copilot", "--open", "journal"]);
     assert_eq!((said.code, said.err.as_str()), (0, ""));

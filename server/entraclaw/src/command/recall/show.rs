@@ -17,6 +17,7 @@ use crate::status::amount::{ago, counted, counted_with};
 const STRONG: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 const FOUND: Style = AnsiColor::Yellow.on_default().bold();
+const LATER: Style = AnsiColor::Red.on_default();
 const GOOD: Style = AnsiColor::Green.on_default();
 const COMMAND: Style = AnsiColor::Cyan.on_default();
 
@@ -58,17 +59,24 @@ fn show(out: &mut String, nth: usize, session: &RecalledSession, words: &BTreeSe
     let agent = session.agent.as_str();
     let _ = writeln!(out, "   {DIM}{agent}{when}{folder}{DIM:#}{runs}");
     for snippet in &session.snippets {
-        let who = match snippet.role {
-            Role::User => "you",
-            Role::Assistant => "agent",
-            Role::Tool => "tool",
-            Role::Summary => "summary",
-        };
         let text = marked(&clean_line(&snippet.text), words, Style::new());
-        let _ = writeln!(out, "   {DIM}{who}:{DIM:#} {text}");
+        let _ = writeln!(out, "   {DIM}{}:{DIM:#} {text}", who(snippet.role));
+    }
+    if let Some(later) = &session.superseded {
+        let text = marked(&clean_line(&later.text), words, Style::new());
+        let _ = writeln!(out, "   {LATER}later, {}:{LATER:#} {text}", who(later.role));
     }
     let note = session.note.as_ref().map_or_else(String::new, |note| format!("  {DIM}({note}){DIM:#}"));
     let _ = writeln!(out, "   {COMMAND}{}{COMMAND:#}{note}", clean_line(&session.resume));
+}
+
+fn who(role: Role) -> &'static str {
+    match role {
+        Role::User => "you",
+        Role::Assistant => "agent",
+        Role::Tool => "tool",
+        Role::Summary => "summary",
+    }
 }
 
 /// The words of a query, as they are marked in an answer.
@@ -115,6 +123,7 @@ mod tests {
                 last: Some("2026-11-26T00:00:00Z".to_owned()),
                 relevance: 1.0,
                 snippets: vec![RecalledSnippet { role: Role::Assistant, text: text.to_owned() }],
+                superseded: Some(RecalledSnippet { role: Role::User, text: text.to_owned() }),
                 running: Running::Yes,
                 resume: "cd -- /home/alice/project && claude --resume a".to_owned(),
                 note: None,
@@ -130,7 +139,7 @@ mod tests {
         assert_eq!(
             plain,
             "3 sessions tell of \"drop Redis\"\n\n1. Storage\n   claude, 60 min ago, /home/alice/project, runs now\n   \
-             agent: we drop redis\n   cd -- /home/alice/project && claude --resume a\n\n2 more; see them with --limit 3\n\n\
+             agent: we drop redis\n   later, you: we drop redis\n   cd -- /home/alice/project && claude --resume a\n\n2 more; see them with --limit 3\n\n\
              1 file or folder can't be read; `entraclaw doctor` names them\n"
         );
         assert!(shown.contains(&format!("{FOUND}redis{FOUND:#}")) && !shown.contains(&format!("{FOUND}we")));
@@ -142,7 +151,7 @@ mod tests {
             let shown = human(&recalled(&text, &text), "2026-11-26T01:00:00Z".parse().unwrap());
             let plain = anstream::adapter::strip_str(&shown).to_string();
             prop_assert!(plain.chars().all(|c| c == '\n' || !c.is_control()), "{plain:?}");
-            prop_assert_eq!(plain.lines().count(), 10);
+            prop_assert_eq!(plain.lines().count(), 11);
         }
     }
 }

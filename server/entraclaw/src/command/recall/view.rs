@@ -54,6 +54,9 @@ pub struct RecalledSession {
     pub relevance: f32,
     /// The best of what was said in it.
     pub snippets: Vec<RecalledSnippet>,
+    /// What was said later in the session that seems to take the first snippet back, or to change what it says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub superseded: Option<RecalledSnippet>,
     /// Whether it runs now: `yes`, `no` or `unknown`.
     pub running: entraclaw_memory::resume::Running,
     /// The command that goes on with it, quoted for a POSIX shell, with a change to its folder where that is needed.
@@ -97,6 +100,10 @@ fn session(hit: &SessionHit, library: &Library) -> RecalledSession {
         last: resume.last,
         relevance: hit.relevance,
         snippets: snippets.map(|one| RecalledSnippet { role: one.role, text: one.text.clone() }).collect(),
+        superseded: hit
+            .superseded
+            .as_ref()
+            .map(|later| RecalledSnippet { role: later.role, text: later.text.clone() }),
         running: resume.running,
         resume: resume.command_line,
         note: resume.note,
