@@ -315,3 +315,63 @@ fn a_stopped_leader_is_replaced_and_follows_when_it_goes_on() {
     assert_eq!(first.end().0, Some(0));
     assert_eq!(second.end().0, Some(0));
 }
+
+/// One request over HTTP, with its head and its body.
+fn post(address: &str, token: &str, body: &Value) -> String {
+    let body = body.to_string();
+    let head = format!(
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    let mut stream = std::net::TcpStream::connect(address).unwrap();
+    stream.write_all(head.as_bytes()).unwrap();
+    std::io::read_to_string(&mut stream).unwrap()
+}
+
+#[test]
+#[cfg(unix)]
+fn over_http_it_serves_who_has_the_token_until_it_is_told_to_stop() {
+    let home = home();
+    let mut command = Command::new(cargo_bin("entraclaw"));
+    command.args(["serve", "--http", "127.0.0.1:0", "--only", "context", "--home"]).arg(home.path());
+    command
+        .env_clear()
+        .env("HOME", home.path())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let mut after = |words: &str| {
+        let line = said.find(|line| line.starts_with(words)).unwrap();
+        line.trim_start_matches(words).to_owned()
+    };
+    let address = after("entraclaw serves at http://").trim_end_matches("/mcp").to_owned();
+    let token = after("Its bearer token, until it ends: ");
+    let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}});
+    let opening = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
+    assert!(post(&address, "another-token-0123", &opening).starts_with("HTTP/1.1 401 "));
+    let opened = post(&address, &token, &opening);
+    assert!(opened.contains("\"serverInfo\":{\"name\":\"entraclaw\""), "{opened}");
+    let pid = nix::unistd::Pid::from_raw(child.id().try_into().unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
+    assert!(child.wait().unwrap().success());
+}
+
+#[rstest]
+#[case(&["--http", "0.0.0.0:0"], &[], "can be reached from other machines")]
+#[case(&["--http", "127.0.0.1:0"], &[("ENTRACLAW_HTTP_TOKEN", "short")], "fewer than 16 characters")]
+#[case(&["--http-host", "contoso.com"], &[], "--http <ADDRESS>")]
+fn what_would_be_open_to_others_is_refused(
+    #[case] arguments: &[&str],
+    #[case] variables: &[(&str, &str)],
+    #[case] says: &str,
+) {
+    let home = home();
+    let mut command = Asserted::new(cargo_bin("entraclaw"));
+    command.arg("serve").args(arguments).arg("--home").arg(home.path()).env_clear();
+    let done = command.envs(variables.iter().copied()).assert().failure();
+    let told = String::from_utf8_lossy(&done.get_output().stderr).into_owned();
+    assert!(told.contains(says), "{told}");
+}

@@ -239,6 +239,9 @@ impl Bridge {
         let value = |text: Option<&str>| text.and_then(|text| HeaderValue::from_str(text).ok());
         if let Some(version) = value(text("/params/_meta/io.modelcontextprotocol~1protocolVersion")) {
             (state.version, state.is_modern) = (Some(version), true);
+        } else if text("/method") == Some("initialize") {
+            // A host that has asked for the newer protocol in vain begins anew.
+            (state.version, state.is_modern) = (None, false);
         }
         let named = state.is_modern.then(|| text("/params/name").or_else(|| text("/params/uri"))).flatten();
         let method = state.is_modern.then(|| text("/method")).flatten();
@@ -374,6 +377,23 @@ fn event_end(stream: &[u8]) -> Option<(usize, usize)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_version_that_was_refused_is_not_named_in_the_next_opening() {
+        let bridge = Bridge {
+            client: client(&Address::new("http://127.0.0.1:1/mcp".to_owned(), &[]).expect("an address"))
+                .expect("a client"),
+            url: String::new(),
+            state: Rc::default(),
+            heard: Heard::default(),
+        };
+        let version = |message: &Value| bridge.headers(message).get(&VERSION).cloned();
+        let meta = json!({"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}});
+        let discover = json!({"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": meta});
+        assert_eq!(version(&discover).unwrap(), "2026-07-28");
+        let initialize = json!({"jsonrpc": "2.0", "id": 2, "method": "initialize", "params": {"protocolVersion": "2025-11-25"}});
+        assert_eq!(version(&initialize), None);
+    }
 
     #[test]
     fn events_come_off_a_stream_one_by_one() {

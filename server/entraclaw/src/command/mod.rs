@@ -12,6 +12,7 @@ mod doctor;
 mod environment;
 mod hook;
 mod host_process;
+mod http;
 mod import;
 mod inbox;
 mod init;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::environment::Environment;
 use super::place::{Entry, Home, Place};
-use super::{host_process, logging, output, waiter};
+use super::{host_process, http, logging, output, waiter};
 use crate::app::{self, App};
 use crate::config::{Config, key};
 use crate::wake_ups::ProductionWakeUps;
@@ -35,7 +35,7 @@ Connect a host with `entraclaw setup HOST`, and see how all is with `entraclaw s
 ";
 
 /// Flags of `serve`; they win over the environment, which wins over the file.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 #[command(after_help = EXAMPLE)]
 pub(super) struct Flags {
     #[command(flatten)]
@@ -52,11 +52,13 @@ pub(super) struct Flags {
     /// Offer the draft of MCP Events (events/list, events/poll, events/stream) to the host
     #[arg(long)]
     events: bool,
+    #[command(flatten)]
+    pub(super) http: http::Listening,
 }
 
 /// The sets that can stand alone.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Only {
+pub(super) enum Only {
     /// Ask other coding agents.
     Ask,
     /// Shared context, and the search over all sessions.
@@ -73,7 +75,12 @@ impl Only {
 }
 
 pub(super) fn serve(flags: Flags) -> ExitCode {
-    let app = assemble(flags, &Environment::read());
+    if let Some(address) = flags.http.address {
+        return http::serve(address, flags);
+    }
+    let environment = Environment::read();
+    log(&flags, &environment);
+    let app = assemble(flags, &environment);
     let runtime = match output::runtime() {
         Ok(runtime) => runtime,
         Err(problem) => {
@@ -144,21 +151,32 @@ fn peer(environment: &Environment, home: &str) -> Option<PeerHost> {
     Some(PeerHost { socket, token, folders })
 }
 
-/// Makes the server. Every problem is collected as its trouble, which the tools report.
-fn assemble(flags: Flags, environment: &Environment) -> App {
+/// Starts the log.
+pub(super) fn log(flags: &Flags, environment: &Environment) {
+    let place = place(flags.clone(), environment);
+    logging::start(&place.config.log, &place.storage());
+    for trouble in &place.troubles() {
+        tracing::error!("{trouble}");
+    }
+}
+
+/// The home folder and the configuration with these flags.
+fn place(flags: Flags, environment: &Environment) -> Place {
     let consumer = flags.consumer.map(|consumer| (&key::INBOX_CONSUMER, "--consumer", consumer));
     let tools = flags.tools.map(|sets| (&key::TOOLS_SETS, "--tools", sets));
     let only = flags.only.map(|only| (&key::TOOLS_SETS, "--only", only.set().to_string()));
     let events = flags.events.then(|| (&key::MCP_EVENTS, "--events", "true".to_owned()));
     let given = consumer.into_iter().chain(tools).chain(only).chain(events).collect();
-    let place = Place::find(Entry::Take, flags.home, given, environment);
+    Place::find(Entry::Take, flags.home, given, environment)
+}
+
+/// Makes the server. Every problem is collected as its trouble, which the tools report.
+pub(super) fn assemble(flags: Flags, environment: &Environment) -> App {
+    let is_only = flags.only.is_some();
+    let place = place(flags, environment);
     let (storage, troubles, home, config) = (place.storage(), place.troubles(), place.home, place.config);
-    logging::start(&config.log, &storage);
-    for trouble in &troubles {
-        tracing::error!("{trouble}");
-    }
     let mut app = production(config, storage, home.unwrap_or_default(), environment);
-    app.is_only = flags.only.is_some();
+    app.is_only = is_only;
     if !troubles.is_empty() {
         let list = troubles.join("\n");
         app.trouble = Some(format!(

@@ -371,11 +371,13 @@ pub const BOT_SECRET_ALIAS: &str = "ENTRABOT_BOT_APP_PASSWORD";
 pub const OPENCODE_PASSWORD_VARIABLE: &str = "ENTRACLAW_WAKE_OPENCODE_PASSWORD";
 /// The same under its older name.
 pub const OPENCODE_PASSWORD_ALIAS: &str = "ENTRACLAW_DOORS_OPENCODE_PASSWORD";
+/// The bearer token of `serve --http`. A file never holds one, so there is no key.
+pub const HTTP_TOKEN_VARIABLE: &str = "ENTRACLAW_HTTP_TOKEN";
 /// The home folder's variable.
 pub const HOME_VARIABLE: &str = "ENTRACLAW_HOME";
 
 /// Variables that belong to no key of the file, and the purpose of each, in Markdown.
-pub const VARIABLES: [(&str, &str); 6] = [
+pub const VARIABLES: [(&str, &str); 7] = [
     (HOME_VARIABLE, "The home folder. Without it: `~/.entraclaw`."),
     (
         "WORKSPACE",
@@ -392,6 +394,10 @@ pub const VARIABLES: [(&str, &str); 6] = [
     (
         BOT_SECRET_VARIABLE,
         "The client secret of the bot's registration; also read as `ENTRABOT_BOT_APP_PASSWORD`. The file never holds it.",
+    ),
+    (
+        HTTP_TOKEN_VARIABLE,
+        "The bearer token that clients of `serve --http` send, of at least 16 characters. Without it one is made up and shown.",
     ),
     (
         OPENCODE_PASSWORD_VARIABLE,
