@@ -174,6 +174,31 @@ fn every_test_and_scenario_that_the_page_about_asking_names_is_there() {
     assert!(missing.is_empty(), "there are no such scenarios: {missing:?}");
 }
 
+#[test]
+fn every_test_and_scenario_that_the_page_about_shared_context_names_is_there() {
+    let shown = page("context.md");
+    let words: BTreeSet<&str> = shown.split('`').skip(1).step_by(2).collect();
+    let (mut tests, mut scenarios) = (0, 0);
+    for word in words {
+        if let Some((module, test)) = word.rsplit_once("::").filter(|(_, test)| *test != "…") {
+            let path = match module.split_once("::") {
+                Some(("operator", file)) => format!("server/entraclaw/tests/operator/{file}.rs"),
+                Some((room, file)) => format!("server/memory/src/{room}/{file}.rs"),
+                None => format!("server/memory/tests/provider/{module}.rs"),
+            };
+            let source = std::fs::read_to_string(root().join(&path)).unwrap_or_default();
+            assert!(source.contains(&format!("fn {test}(")), "{path} has no test {test}");
+            tests += 1;
+        } else if let Some(name) = word.strip_prefix("context.") {
+            let is_setting = key::ALL.iter().any(|key| (key.section, key.name) == ("context", name));
+            let path = root().join(format!("scenarios/suites/context/{name}.yaml"));
+            assert!(is_setting || name == "md" || path.exists(), "there is no scenario {word}");
+            scenarios += usize::from(path.exists());
+        }
+    }
+    assert!(tests > 15 && scenarios > 10, "tests are named in another way: {tests}, {scenarios}");
+}
+
 fn described(tool: &Value) -> String {
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut text = format!("### `{}`\n\n", word(&tool["name"]));

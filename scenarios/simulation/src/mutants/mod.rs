@@ -3,6 +3,7 @@
 
 mod agents;
 mod disk;
+mod files;
 mod graph;
 mod mutant;
 mod pipe;

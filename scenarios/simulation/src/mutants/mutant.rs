@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use entraclaw_memory::files::ContextFiles;
 use entraclaw_microsoft::http::HttpTransport;
 use entraclaw_seams::processes::Processes;
 use entraclaw_seams::programs::Programs;
@@ -10,7 +11,7 @@ use entraclaw_seams::storage::Storage;
 use entraclaw_seams::storage::memory::MemoryStorage;
 use tokio::io::DuplexStream;
 
-use super::{agents, disk, graph, pipe, speech};
+use super::{agents, disk, files, graph, pipe, speech};
 
 /// A server with one fault.
 #[derive(Debug)]
@@ -44,6 +45,8 @@ pub(super) enum Way {
     Graph(graph::Fault),
     /// Its way to run programs of other agents.
     Agents(agents::Fault),
+    /// The files of workspaces and of other agents.
+    Files(files::Fault),
     /// One of its settings.
     Setting(&'static str, &'static str),
 }
@@ -86,6 +89,14 @@ impl Mutant {
                 Arc::new(graph::FaultyClient::new(transport, fault, allowlist))
             }
             _ => transport,
+        }
+    }
+
+    /// The files of workspaces and of other agents, as it sees them.
+    pub(crate) fn files(&self, inner: Arc<dyn ContextFiles>) -> Arc<dyn ContextFiles> {
+        match self.way {
+            Way::Files(fault) => Arc::new(files::FaultyFiles { inner, fault }),
+            _ => inner,
         }
     }
 

@@ -130,6 +130,14 @@ pub(super) fn leaks_an_agents_token(_: &mut State, message: &mut Value) -> Optio
     is_error.then(|| raw(message.to_string().replace(HIDDEN, AGENT_TOKEN) + "\n"))
 }
 
+/// The secret that scenarios plant in a session.
+const PLANTED: &str = "ghp_0123456789abcdefABCDEF0123456789abcd";
+
+pub(super) fn shows_a_secret(_: &mut State, message: &mut Value) -> Option<Vec<Piece>> {
+    let text = message.to_string();
+    text.contains(HIDDEN).then(|| raw(text.replace(HIDDEN, PLANTED) + "\n"))
+}
+
 pub(super) fn answers_another_id(_: &mut State, message: &mut Value) -> Option<Vec<Piece>> {
     message["id"] = "another".into();
     None

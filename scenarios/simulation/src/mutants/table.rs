@@ -2,6 +2,7 @@
 
 use super::agents::Fault as Agents;
 use super::disk::Fault as Disk;
+use super::files::Fault as Files;
 use super::graph::Fault as Graph;
 use super::mutant::{Mutant, Way};
 use super::speech;
@@ -147,6 +148,15 @@ mutants! {
     "leaks-an-agents-token": "shows an agent's token in an error",
         ("oracle.secret", "a line of session"), ("ask.leaks-its-token", COPILOT),
         Speaks(Result(speech::leaks_an_agents_token));
+    // Shared context.
+    "loses-an-append": "confirms a note that is not on the disk yet",
+        ("expect.file", "note"), ("context.power-cut", COPILOT), Files(Files::NeverSyncs);
+    "shows-a-secret": "shows a secret of a session",
+        ("expect.result", "holds"), ("context.secrets", COPILOT), Speaks(Result(speech::shows_a_secret));
+    "misses-kind-2": "does not understand what the editor's log pushes",
+        ("expect.result", ""), ("context.editor-log", COPILOT), Files(Files::MissesPushes);
+    "forgets-to-notify": "does not tell of a change of the context",
+        ("expect.wire", ""), ("context.notified", "generic@bare"), Files(Files::TellsNothing);
     // Settings that a server must not have by itself.
     "polls-rarely": "looks once a minute",
         ("expect.model", ""), LISTENING, Setting("ENTRACLAW_TEAMS_POLL_INTERVAL", "60s");

@@ -10,8 +10,9 @@ use super::view::{CallView, Line, SessionView};
 use crate::matching::{first_json, mismatch};
 use crate::oracle::{Heard, Sighting, Written};
 use crate::scenario::{
-    AgentsExpect, EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect,
-    ReplyExpect, ResultExpect, SentExpect, SentMailExpect, StatusExpect, WakingExpect, WireExpect,
+    AgentsExpect, EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, MachineFileExpect,
+    ModelExpect, ReplyExpect, ResultExpect, SentExpect, SentMailExpect, StatusExpect, WakingExpect,
+    WireExpect,
 };
 
 type Checked = Result<(), Miss>;
@@ -36,6 +37,24 @@ pub(crate) fn check(expect: &Expect, play: &Play) -> Checked {
         Expect::Waking(expect) => waking(expect, play),
         Expect::Status(expect) => status(expect, play),
         Expect::Agents(expect) => agents(expect, play),
+        Expect::File(expect) => file(expect, play),
+    }
+}
+
+fn file(expect: &MachineFileExpect, play: &Play) -> Checked {
+    let bytes = play.stage.read(expect.path.trim_start_matches('/'));
+    let text = String::from_utf8_lossy(&bytes);
+    if expect.missing {
+        return if bytes.is_empty() { Ok(()) } else { Err(Miss::new(format!("{} is there", expect.path))) };
+    }
+    words(expect.contains.as_deref(), expect.lacks.as_deref(), &text, &expect.path)?;
+    match (&expect.contains, expect.times) {
+        (Some(wanted), Some(times)) if text.matches(wanted.as_str()).count() != times as usize => {
+            let count = text.matches(wanted.as_str()).count();
+            let what = format!("{} holds `{wanted}` {count} times", expect.path);
+            Err(Miss::texts(what, &format!("{times} times"), &text))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -3,13 +3,14 @@
 //! The runtime has no I/O driver, so a socket panics at once instead of making the clock jump.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use entraclaw::app::{self, App};
+use entraclaw::app::{self, App, ContextSeams};
 use entraclaw::config::{Config, Sources};
 use entraclaw_inbox::rules::WaitCommand;
 use entraclaw_microsoft::entra::keys::MemoryKeyStore;
@@ -48,6 +49,9 @@ pub(crate) fn play(cell: &Cell) -> anyhow::Result<CellFinished> {
         let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at(world::epoch(cell.seed)));
         let world = world::build(cell, clock.now())?;
         let disk = MemoryStorage::new();
+        if world.environment.get("ENTRACLAW_TOOLS_SETS").is_some_and(|sets| sets.contains("context")) {
+            disk.set_bytes("home/alice/project/.git/HEAD", b"ref: refs/heads/main\n");
+        }
         let server_clock = Arc::new(SteppedClock {
             clock: TokioClock::starting_at(world::server_epoch(cell)),
             ahead_ms: AtomicI64::new(0),
@@ -149,6 +153,11 @@ impl Stage for SimStage {
             app.wake_ups = Arc::new(SimWakeUps::new(target.clone(), Arc::clone(&clock)));
             app.inbox_socket = target.inbox_socket();
             app.host_process = Some(target.host_process());
+            let (user, project) = (PathBuf::from("/home/alice"), PathBuf::from("/home/alice/project"));
+            app.context = ContextSeams::simulated(process.storage(), Arc::clone(&clock), user, project);
+            if let Some(mutant) = mutant {
+                app.context.files = mutant.files(Arc::clone(&app.context.files));
+            }
             app.wait = sim_wait_command();
             if let Some(jobs) = &jobs {
                 let consumer = app.config.inbox.consumer.clone();

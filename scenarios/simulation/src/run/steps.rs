@@ -18,8 +18,8 @@ use super::vector::{is_meant, is_plain, lengthened};
 use super::view::SessionView;
 use crate::oracle::{Heard, Written};
 use crate::scenario::{
-    Call, DialogStep, DiskStep, EntraStep, Expect, FormStep, Heartbeat, HostStep, Members, Raw, ServerStep,
-    Step, TurnStep, WorkStep, Write,
+    Call, DialogStep, DiskStep, EntraStep, Expect, FileStep, FormStep, Heartbeat, HostStep, Members, Raw,
+    ServerStep, Step, TurnStep, WorkStep, Write,
 };
 use crate::vectors;
 
@@ -163,6 +163,7 @@ async fn one(play: &mut Play<'_>, step: &Step) -> anyhow::Result<()> {
                 play.disk_fails = !matches!(step, DiskStep::Heal);
             }
         }
+        Step::File(step) => file(play, step).await?,
         Step::Work(step) => change_job(play, step)?,
         Step::Peer(step) => {
             let now_ms = play.stage.now().as_millisecond();
@@ -174,6 +175,24 @@ async fn one(play: &mut Play<'_>, step: &Step) -> anyhow::Result<()> {
             each(play, random::drawn(play.cell, step).unwrap_or_default()).await?;
         }
         Step::Expect(expect) => demand(play, expect).await?,
+    }
+    Ok(())
+}
+
+/// A file of the machine is written, once or again and again.
+async fn file(play: &Play<'_>, step: &FileStep) -> anyhow::Result<()> {
+    let path = step.path.trim_start_matches('/');
+    for _ in 0..step.times.unwrap_or(1) {
+        let before = match &step.text {
+            Some(text) => text.clone(),
+            None => String::from_utf8_lossy(&play.stage.read(path)).into_owned(),
+        };
+        let lines = step.lines.iter().map(|line| format!("{line}\n")).collect::<String>();
+        let text = before + step.append.as_deref().unwrap_or_default() + &lines;
+        play.stage.overwrite(path, &text)?;
+        if let Some(every) = step.every {
+            tokio::time::sleep(every.0).await;
+        }
     }
     Ok(())
 }

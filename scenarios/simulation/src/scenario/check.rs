@@ -93,6 +93,8 @@ fn is_only_simulated(step: &Step) -> bool {
         Step::Peer(_)
         | Step::Work(WorkStep::Kill(_))
         | Step::Disk(_)
+        | Step::File(_)
+        | Step::Expect(Expect::File(_))
         | Step::Server(ServerStep::PowerCut(_) | ServerStep::ClockStep(_)) => true,
         Step::Call(call) => call.tool == WORK_TOOL,
         Step::Calls(calls) => calls.iter().any(|call| call.tool == WORK_TOOL),
@@ -189,6 +191,11 @@ fn check_step(names: &mut Names<'_>, step: &Step) -> Checked {
             let one = raw.json.is_some() != raw.text.is_some();
             names.ensure(one, "a raw line has either `json` or `text`", None)?;
             names.sessions(&raw.on)
+        }
+        Step::File(file) => {
+            let something = file.text.is_some() || file.append.is_some() || !file.lines.is_empty();
+            names.ensure(something, "nothing is written", "add `text`, `append` or `lines`")?;
+            names.ensure(file.path.starts_with('/'), "a path begins with `/`", None)
         }
         Step::Bot(bot) => check_bot(names, bot),
         Step::Expect(expect) => check_expect(names, expect),

@@ -39,6 +39,8 @@ pub enum Expect {
     Status(StatusExpect),
     /// The programs of other coding agents.
     Agents(AgentsExpect),
+    /// A file of the person's machine.
+    File(MachineFileExpect),
 }
 
 impl Expect {
@@ -153,6 +155,14 @@ impl Expect {
                     "add `running` or `started`",
                 ),
                 ..About::of("expect.agents", agents.within)
+            },
+            Self::File(file) => About {
+                changes_silently: true,
+                misused: cannot_fail(
+                    file.contains.is_none() && file.lacks.is_none() && !file.missing,
+                    "add `contains`, `lacks` or `missing`",
+                ),
+                ..About::of("expect.file", file.within)
             },
         }
     }
@@ -423,6 +433,24 @@ pub struct AgentsExpect {
     pub running: Option<u32>,
     /// Exactly so many agents were started since the beginning.
     pub started: Option<u32>,
+    /// Time from now until it must hold; now when left out.
+    pub within: Option<Span>,
+}
+
+/// A file of the person's machine (sim only).
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MachineFileExpect {
+    /// Its absolute path.
+    pub path: String,
+    /// It holds these words.
+    pub contains: Option<String>,
+    /// So often; at least once when left out.
+    pub times: Option<u32>,
+    /// It does not hold these words.
+    pub lacks: Option<String>,
+    /// True: it is not there.
+    pub missing: bool,
     /// Time from now until it must hold; now when left out.
     pub within: Option<Span>,
 }

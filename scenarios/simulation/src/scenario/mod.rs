@@ -28,8 +28,9 @@ pub use bot::{BOT_CONVERSATION, BotAgain, BotExpect, BotSay, BotStep};
 pub use duration::Span;
 pub use error::ScenarioError;
 pub use expect::{
-    AgentsExpect, EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, ModelExpect,
-    ReplyExpect, ResultExpect, SentExpect, SentMailExpect, StatusExpect, WakingExpect, WireExpect,
+    AgentsExpect, EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, MachineFileExpect,
+    ModelExpect, ReplyExpect, ResultExpect, SentExpect, SentMailExpect, StatusExpect, WakingExpect,
+    WireExpect,
 };
 pub use kills::Kills;
 pub use load::{Loaded, load_builtin, load_path, parse};
@@ -37,8 +38,8 @@ pub use random::Random;
 pub use set_up::SetUp;
 pub use setup::{FileExpect, Ours, SetupExpect, SetupStep};
 pub use step::{
-    AgentPolicy, Call, ChatMessages, ChatStep, DialogStep, DiskStep, Edit, EntraStep, FormStep, Heartbeat,
-    HostStep, Inbound, MailWrite, MailboxStep, Members, MessageRef, OperatorStep, OverwriteStep,
+    AgentPolicy, Call, ChatMessages, ChatStep, DialogStep, DiskStep, Edit, EntraStep, FileStep, FormStep,
+    Heartbeat, HostStep, Inbound, MailWrite, MailboxStep, Members, MessageRef, OperatorStep, OverwriteStep,
     PairCodeStep, PairStep, PeerStep, PermissionStep, PersonRef, Raw, Replacement, ServerStep, ShellStep,
     Step, TurnStep, WORK_TOOL, WorkStep, Write,
 };

@@ -64,6 +64,8 @@ pub enum Step {
     Work(WorkStep),
     /// The disk has this fault from now on.
     Disk(DiskStep),
+    /// A person or another program writes a file of the person's machine (sim only).
+    File(FileStep),
     /// The host writes this line to the server, although its profile would not.
     Raw(Raw),
     /// The host pings at a steady beat; each answer must come within a time.
@@ -497,6 +499,25 @@ pub enum EntraStep {
     EndTokens,
     /// Every refresh token that was given so far is revoked.
     RevokeRefreshTokens,
+}
+
+/// A file that is written beside the server.
+#[derive(Debug, Clone, Default, Deserialize, schemars::JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct FileStep {
+    /// Its absolute path. The person's folder is `/home/alice`, and the host works in `/home/alice/project`.
+    pub path: String,
+    /// All of its text from now on.
+    pub text: Option<String>,
+    /// Text behind what is there.
+    pub append: Option<String>,
+    /// JSON documents behind what is there, one a line.
+    #[schemars(with = "Vec<Value>")]
+    pub lines: Vec<Value>,
+    /// So many times, with this between. Default once.
+    pub times: Option<u32>,
+    /// Time between two of them. Default none: the same instant.
+    pub every: Option<Span>,
 }
 
 /// A change of the disk (sim only).

@@ -16,7 +16,7 @@ use crate::export::{Extent, export};
 use crate::handoff::{BRIEF_BYTES, handoff};
 use crate::resume::resume;
 use crate::search::Filter;
-use crate::stores::{Agent, Library, SessionError, Wanted, find};
+use crate::stores::{Agent, Library, Role, SessionError, Wanted, find};
 use crate::text;
 
 /// Most sessions that a search tells of.
@@ -244,6 +244,15 @@ fn search(mut given: Arguments) -> Result<Work, Refusal> {
     let (date_from, date_to) = (optional(&mut given, "dateFrom")?, optional(&mut given, "dateTo")?);
     let agent = optional(&mut given, "agent")?;
     let folder = optional(&mut given, "workspace")?;
+    let (role, tool) = (optional(&mut given, "role")?, optional(&mut given, "tool")?);
+    let role = match role.as_deref() {
+        None => None,
+        Some("user") => Some(Role::User),
+        Some("assistant") => Some(Role::Assistant),
+        Some(other) => {
+            return Err(format!("role: expected user or assistant, got {:?}", text::safe_line(other, 40)));
+        }
+    };
     let has_details = given.boolean("details", false)?;
     given.finish()?;
     Ok(Box::new(move |shared, _| {
@@ -261,7 +270,7 @@ fn search(mut given: Arguments) -> Result<Work, Refusal> {
             Some(day.to_zoned(shared.parts.zone.clone()).ok()?.timestamp())
         };
         let (since, until) = (since.and_then(begin), until.and_then(begin));
-        let filter = Filter { agent, role: None, folder, since, until, tool: None };
+        let filter = Filter { agent, role, tool, folder, since, until };
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let answer = shared.with_memory(|memory| Ok(memory.search(&query, &filter, limit)?))?;
         if answer.sessions.is_empty() && find(&*shared.parts.files, &shared.parts.homes).0.is_empty() {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::shared::Shared;
 use crate::export::Listed;
 use crate::resume::{Resume, Running, running};
-use crate::search::{Answer, SessionHit};
+use crate::search::{Answer, Later, SessionHit};
 use crate::stores::{Role, Session};
 
 /// What `search_conversations` returns.
@@ -45,6 +45,8 @@ struct Details {
     folder: Option<String>,
     resume: String,
     running: Running,
+    /// What was said later in the session and seems to take the first snippet back.
+    superseded_later: Option<String>,
 }
 
 /// What `export_conversation` returns.
@@ -92,13 +94,14 @@ pub(super) fn search_results(shared: &Shared, answer: Answer, has_details: bool)
     SearchResults { results: results.collect(), total_found: answer.total }
 }
 
-fn details(shared: &Shared, session: &Session) -> Details {
+fn details(shared: &Shared, session: &Session, superseded: Option<Later>) -> Details {
     let running = shared.with_library(|library| running(library, &*shared.parts.processes, session));
     Details {
         agent: session.agent.as_str(),
         folder: session.folder.clone(),
         resume: Resume::of(session, running).command_line,
         running,
+        superseded_later: superseded.map(|later| later.text),
     }
 }
 
@@ -113,7 +116,7 @@ fn result(shared: &Shared, hit: SessionHit, has_details: bool) -> SearchResult {
         date: session.last.or(session.started).map(|at| shared.day(at)).unwrap_or_default(),
         relevance: f64::from((hit.relevance * 100.0).round()) / 100.0,
         snippets: snippets.collect(),
-        details: has_details.then(|| details(shared, &session)),
+        details: has_details.then(|| details(shared, &session, hit.superseded)),
         session_id: session.id,
     }
 }
