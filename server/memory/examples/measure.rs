@@ -33,8 +33,11 @@ use entraclaw_seams::storage::{DiskStorage, Storage};
 
 use text::Texts;
 
-/// Messages of a session.
+/// Messages of a session, and of one of a large store: 5 GB of real ones are about 19,000 sessions.
 const SESSION: usize = 100;
+const LONG_SESSION: usize = 320;
+/// Messages of a large store.
+const LARGE: usize = 1_000_000;
 /// Bytes of an average message, as in the measurement of SQLite's full-text search that this one stands beside.
 const MESSAGE_BYTES: usize = 820;
 /// How often each query is asked.
@@ -71,7 +74,7 @@ fn all(messages: usize, folder: Option<&Path>) {
     let bytes = generate(root, messages, &mut texts);
     let queries = texts.queries();
     println!("{messages} messages, {:.1} MB of text", bytes as f64 / 1e6);
-    let is_large = messages > 1_000_000;
+    let is_large = messages > LARGE;
     let load = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     println!("load of the machine: {}", load.trim());
 
@@ -215,14 +218,15 @@ fn generate(root: &Path, messages: usize, texts: &mut Texts) -> u64 {
     let folder = root.join("claude/projects/-p");
     fs::create_dir_all(&folder).unwrap();
     let mut bytes = 0;
-    for session in 0..messages.div_ceil(SESSION) {
+    let length = if messages > LARGE { LONG_SESSION } else { SESSION };
+    for session in 0..messages.div_ceil(length) {
         let path = folder.join(format!("session-{session:05}.jsonl"));
         let mut out = BufWriter::new(fs::File::create(path).unwrap());
         texts.begin_session();
-        for n in 0..SESSION {
+        for n in 0..length {
             let text = texts.message();
             bytes += text.len() as u64;
-            out.write_all(line(&text, session * SESSION + n).as_bytes()).unwrap();
+            out.write_all(line(&text, session * length + n).as_bytes()).unwrap();
         }
     }
     bytes

@@ -17,12 +17,12 @@ use crate::stores::{Message, Place, Role, read_again};
 
 /// Snippets of a session.
 const SNIPPETS: usize = 2;
-/// Sessions that are looked at closely beyond those that are wanted.
-const SPARE: usize = 10;
-/// Sessions that are looked at closely for a phrase.
-const SESSIONS_MAX: usize = 1000;
+/// Sessions that are looked at closely at most.
+const SESSIONS_MAX: usize = 200;
+/// The same for a phrase.
+const PHRASE_SESSIONS_MAX: usize = 1000;
 /// Bytes of messages that a query reads.
-const READ_BYTES_MAX: usize = 512 * 1024;
+const READ_BYTES_MAX: usize = 384 * 1024;
 
 /// A message that was looked at closely.
 pub(super) struct Judged {
@@ -48,7 +48,7 @@ impl Memory {
             return Ok(Answer::default());
         }
         let is_exact = ask.phrases.is_empty() && filter.is_of_sessions();
-        let looked_at = if ask.phrases.is_empty() { limit + SPARE } else { SESSIONS_MAX };
+        let looked_at = if ask.phrases.is_empty() { SESSIONS_MAX.max(limit) } else { PHRASE_SESSIONS_MAX };
         let ranking = self.rank(&ask, filter, looked_at)?;
         let mut answer = Answer { total: ranking.total, ..Answer::default() };
         let mut budget = READ_BYTES_MAX;

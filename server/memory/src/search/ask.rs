@@ -10,6 +10,7 @@ use tantivy::query::FuzzyTermQuery;
 use super::memory::Memory;
 use super::parts::MemoryError;
 use super::schema::{stems, words};
+use super::weights::GRAMMAR;
 
 /// Most words of a query.
 const WORDS_MAX: usize = 32;
@@ -76,7 +77,7 @@ impl Memory {
         for wanted in &mut ask.wanted {
             let mut found = searcher.doc_freq(&Term::from_field_text(self.fields.text, &wanted.stem))?;
             found += self.fresh.iter().filter(|fresh| fresh.stems().contains(&wanted.stem)).count() as u64;
-            wanted.weight = weight(found, pages);
+            wanted.weight = weight(found, pages) * if is_of_grammar(&wanted.word) { GRAMMAR } else { 1.0 };
             if found <= FEW {
                 wanted.near = self.near(&wanted.stem)?;
             }
@@ -121,9 +122,35 @@ impl Memory {
     }
 }
 
+/// Whether a word only holds a sentence together, however few pages have it: a question is full of such words.
+fn is_of_grammar(word: &str) -> bool {
+    const WORDS: [&str; 76] = [
+        "a", "about", "after", "again", "all", "an", "and", "any", "are", "as", "at", "be", "been", "before",
+        "but", "by", "can", "could", "did", "do", "does", "for", "from", "had", "has", "have", "how", "i",
+        "if", "in", "into", "is", "it", "its", "long", "many", "me", "much", "my", "no", "not", "now", "of",
+        "on", "or", "our", "should", "so", "than", "that", "the", "their", "them", "then", "there", "these",
+        "they", "this", "those", "to", "us", "was", "we", "were", "what", "when", "where", "which", "who",
+        "whose", "why", "will", "with", "would", "you", "your",
+    ];
+    WORDS.binary_search(&word).is_ok()
+}
+
 /// How much a word tells, by how many of all pages have it.
 #[expect(clippy::cast_precision_loss, reason = "a weight needs no more digits")]
 fn weight(found: u64, all: u64) -> f32 {
     let (found, all) = (found as f32, all.max(found) as f32);
     (1.0 + (all - found + 0.5) / (found + 0.5)).ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_grammar_tell_little() {
+        assert!(
+            is_of_grammar("a") && is_of_grammar("which") && is_of_grammar("your") && !is_of_grammar("redis")
+        );
+        assert!(weight(1, 100) > weight(50, 100) && weight(50, 100) > weight(100, 100));
+    }
 }

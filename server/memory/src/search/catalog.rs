@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
 
 use entraclaw_seams::storage::{Stamp, Storage, read_whole};
 use serde::{Deserialize, Serialize};
@@ -73,11 +72,6 @@ impl Catalog {
     /// Forgets every file, so that all are read again.
     pub(super) fn begin_anew(&mut self) {
         *self = Self { generation: self.generation, ..Self::default() };
-    }
-
-    /// The numbers of the files by their paths.
-    pub(super) fn by_path(&self) -> BTreeMap<PathBuf, u64> {
-        self.files.iter().map(|(number, entry)| (entry.mark.session.file.clone(), *number)).collect()
     }
 
     /// A number that no file has had.

@@ -3,6 +3,7 @@
 //! It must never read a file, so that a query over thousands of sessions only looks up numbers.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use super::ask::Ask;
 use super::catalog::{Catalog, key};
@@ -18,6 +19,7 @@ pub(super) struct Groups {
     by_key: BTreeMap<String, u32>,
     /// The session of a file, by the number of the file.
     of_file: Vec<u32>,
+    by_path: BTreeMap<PathBuf, u64>,
     titles: BTreeMap<u64, String>,
     by_stem: BTreeMap<String, BTreeSet<u64>>,
 }
@@ -41,8 +43,16 @@ impl Groups {
         usize::try_from(file).ok().and_then(|file| self.of_file.get(file)).copied().unwrap_or(NONE)
     }
 
+    /// The number of a file.
+    pub(super) fn number(&self, path: &Path) -> Option<u64> {
+        self.by_path.get(path).copied()
+    }
+
     pub(super) fn set(&mut self, file: u64, session: &Session) {
         let Ok(at) = usize::try_from(file) else { return };
+        if self.by_path.get(&session.file) != Some(&file) {
+            self.by_path.insert(session.file.clone(), file);
+        }
         if self.of_file.len() <= at {
             self.of_file.resize(at + 1, NONE);
         }
@@ -59,8 +69,9 @@ impl Groups {
         }
     }
 
-    pub(super) fn remove(&mut self, file: u64) {
+    pub(super) fn remove(&mut self, file: u64, path: &Path) {
         self.remove_title(file);
+        self.by_path.remove(path);
         if let Some(group) = usize::try_from(file).ok().and_then(|file| self.of_file.get_mut(file)) {
             *group = NONE;
         }

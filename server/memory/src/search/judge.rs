@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::ask::Ask;
 use super::schema::{stems, words};
-use super::weights::{NEAR, STEM, TOGETHER};
+use super::weights::{BESIDE, NEAR, NEARBY, STEM, TOGETHER};
 
 const K1: f32 = 1.2;
 const B: f32 = 0.5;
@@ -31,24 +31,39 @@ impl<'a> Judge<'a> {
     #[expect(clippy::cast_precision_loss, reason = "counts of words in a message")]
     pub(super) fn judge(&self, text: &str) -> Option<f32> {
         let mut counts = vec![0.0_f32; self.ask.wanted.len()];
-        let (mut length, mut together) = (0_usize, 0.0);
-        let mut before: Option<usize> = None;
-        for token in text.split(|c: char| !c.is_alphanumeric()).filter(|token| !token.is_empty()) {
-            length += 1;
-            let here = self.wanted(token, &mut counts);
-            if let (Some(before), Some(here)) = (before, here)
-                && here == before + 1
-            {
-                together += self.ask.wanted[before].weight.min(self.ask.wanted[here].weight);
+        let mut found: Vec<(usize, usize)> = Vec::new();
+        let mut length = 0;
+        let (mut before, mut nearby) = (0, 0.0_f32);
+        for sentence in text.split(['.', '!', '?', ';', '\n']) {
+            let mut mask = 0;
+            for token in sentence.split(|c: char| !c.is_alphanumeric()).filter(|token| !token.is_empty()) {
+                if let Some(wanted) = self.wanted(token, &mut counts) {
+                    found.push((length, wanted));
+                    mask |= 1 << wanted;
+                }
+                length += 1;
             }
-            before = here;
+            let beside = self.ask.coverage(mask | before) - self.ask.coverage(mask);
+            nearby = nearby.max(self.ask.coverage(mask) + BESIDE * beside);
+            before = mask;
         }
         let norm = K1 * (1.0 - B + B * length as f32 / AVERAGE_WORDS);
         let saturated = |count: &f32| count * (K1 + 1.0) / (count + norm);
-        let found = self.ask.wanted.iter().zip(&counts);
-        let score: f32 = found.map(|(wanted, count)| wanted.weight * saturated(count)).sum();
+        let words = self.ask.wanted.iter().zip(&counts);
+        let score: f32 = words.map(|(wanted, count)| wanted.weight * saturated(count)).sum();
         let is_answer = score > 0.0 && self.has_phrases(text);
-        is_answer.then(|| score + TOGETHER * together.min(score))
+        is_answer.then(|| score + NEARBY * nearby + TOGETHER * self.together(&found))
+    }
+
+    /// What the words tell that follow each other as in the query.
+    fn together(&self, found: &[(usize, usize)]) -> f32 {
+        let mut pairs = 0_u32;
+        for pair in found.windows(2) {
+            if pair[1].0 == pair[0].0 + 1 && pair[1].1 == pair[0].1 + 1 {
+                pairs |= 1 << pair[1].1;
+            }
+        }
+        self.ask.coverage(pairs)
     }
 
     /// Which word of the query stands here, if any; it is counted.

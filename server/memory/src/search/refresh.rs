@@ -2,7 +2,7 @@
 //!
 //! It must never hold more than a bounded number of messages beside the index.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use entraclaw_seams::storage::Lock;
@@ -39,7 +39,8 @@ impl Memory {
         self.catch_up()?;
         let (all, troubles) = find(&*self.parts.files, &self.parts.homes);
         let mut done = Refreshed { troubles, ..Refreshed::default() };
-        let mut gone = self.catalog.by_path();
+        let mut seen: BTreeSet<u64> = BTreeSet::new();
+        let known: Vec<u64> = self.catalog.files.keys().copied().collect();
         let mut bulk: Option<(IndexWriter, Box<dyn Lock>)> = None;
         let (mut is_cut, mut queued) = (false, 0);
         for file in all {
@@ -47,7 +48,8 @@ impl Memory {
                 is_cut = true;
                 break;
             }
-            let number = gone.remove(&file.path);
+            let number = self.groups.number(&file.path);
+            seen.extend(number);
             let mark = number.and_then(|number| self.catalog.files.get(&number)).map(|entry| &entry.mark);
             let batch = match read(&*self.parts.files, &file, mark) {
                 Ok(Some(batch)) => batch,
@@ -77,9 +79,8 @@ impl Memory {
             }
         }
         if !is_cut {
-            for number in gone.into_values() {
-                self.drop_file(number);
-            }
+            let gone = known.into_iter().filter(|number| !seen.contains(number));
+            gone.for_each(|number| self.drop_file(number));
         }
         if let Some((writer, _lock)) = bulk {
             self.commit(writer, done.messages)?;
@@ -126,8 +127,9 @@ impl Memory {
     }
 
     pub(super) fn drop_file(&mut self, number: u64) {
-        self.catalog.files.remove(&number);
-        self.groups.remove(number);
+        if let Some(entry) = self.catalog.files.remove(&number) {
+            self.groups.remove(number, &entry.mark.session.file);
+        }
         self.fresh.retain(|fresh| fresh.file != number);
         self.dead.push(number);
     }

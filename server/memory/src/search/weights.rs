@@ -11,15 +11,22 @@ pub(super) const RECENCY: f32 = 0.15;
 /// After how many days half of that is left.
 const RECENCY_DAYS: f32 = 30.0;
 /// What a word in the title of a session counts beside one in a message.
-pub(super) const TITLE: f32 = 0.3;
+pub(super) const TITLE: f32 = 0.15;
 /// What all words count that a session has, in whichever messages.
-pub(super) const SESSION: f32 = 0.5;
+pub(super) const SESSION: f32 = 0.1;
 /// What a word counts that differs from the wanted one by a typing error.
 pub(super) const NEAR: f32 = 0.3;
 /// What a word counts that has only the stem of the wanted one.
 pub(super) const STEM: f32 = 0.8;
 /// What two words count in addition that follow each other as in the query.
 pub(super) const TOGETHER: f32 = 0.3;
+
+/// What a word counts that only holds a sentence together.
+pub(super) const GRAMMAR: f32 = 0.15;
+/// What the words of the sentence before count beside those of a sentence.
+pub(super) const BESIDE: f32 = 0.1;
+/// What the words of a query count in addition that stand in one sentence.
+pub(super) const NEARBY: f32 = 6.0;
 
 /// From 1 for this moment down to 0 for long ago.
 #[expect(clippy::cast_precision_loss, reason = "a weight needs no more digits")]
