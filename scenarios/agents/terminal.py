@@ -102,11 +102,11 @@ def copilot(world, server):
     return argv, check.copilot(world.home, world.model.port)
 
 
-# The agent that each host asks, the keys by which a person answers its form, if it shows one, and ends a call.
+# The agent that each host asks, the keys by which a person answers its form, and ends a call.
 HOSTS = {
     "claude-code": {"begin": claude, "asks": "copilot", "yes": ["Space", "Down", "Enter"], "no": ["Escape"],
                     "cancel": ["Escape"]},
-    "copilot": {"begin": copilot, "asks": "claude-code", "cancel": ["Escape", "Escape"]},
+    "copilot": {"begin": copilot, "asks": "copilot", "yes": ["Up", "Enter"], "no": ["Enter"], "cancel": ["Escape", "Escape"]},
 }
 
 
@@ -190,8 +190,7 @@ def sit(args, host):
         sitting.ask("one", [{"text": "forty-two"}])
         sitting.told("one")
         check.ensure(sitting.shown("forty-two"), "the answer is not in the model's request")
-        if "yes" in sitting.keys:
-            forms(sitting)
+        forms(sitting)
         asked = len(sitting.other.requests)
         sitting.ask("four", [{"text": "much too late", "slow": 600}])
         until(sitting.terminal, lambda: len(sitting.other.requests) > asked, "the question")
@@ -201,10 +200,8 @@ def sit(args, host):
             time.sleep(0.3)
             sitting.terminal.keys(key)
         began = time.monotonic()
-        program = {"copilot": "copilot", "claude-code": "claude"}[sitting.keys["asks"]]
-
         def is_gone():
-            return not [one for one in sitting.world.processes() if program in one or "entraclaw work" in one]
+            return not [one for one in sitting.world.processes() if "--acp" in one or "--prompt" in one or "entraclaw work" in one]
 
         until(sitting.terminal, is_gone, "the end of the agent")
         took_s = time.monotonic() - began

@@ -79,7 +79,7 @@ impl Asking {
 
     /// The request for a word of the user. Where too many are open, there is no word.
     pub(crate) fn ask_user(&mut self, form: Form) -> Option<Value> {
-        let Form { params, patience, word } = form;
+        let Form { params, patience, word, .. } = form;
         if word.is_closed() {
             return None;
         }

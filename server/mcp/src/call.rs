@@ -11,9 +11,11 @@ use crate::answer::Answer;
 use crate::arguments::Refusal;
 use crate::beyond::Beyond;
 use crate::connection::{Caller, Open};
+use crate::era::Era;
 use crate::hosts::HostRow;
 use crate::message::{Object, RpcError, take_arguments, text};
 use crate::nearest::nearest;
+use crate::paused::token_of;
 use crate::provider::{Begun, Call, Cancellation, Progress, Step, TIME_LIMIT};
 use crate::session::Session;
 use crate::user::User;
@@ -28,6 +30,9 @@ impl Session {
     pub(crate) fn call_tool(&mut self, caller: &Caller, mut params: Object) {
         for provider in &mut self.providers {
             provider.called(caller, &params, &self.connection);
+        }
+        if caller.route.era == Era::Modern && self.resume(caller, &params) {
+            return;
         }
         let arguments = take_arguments(&mut params);
         let begun = match text(&params, "name").and_then(|name| Ok((name, arguments?))) {
@@ -77,6 +82,7 @@ impl Session {
         let token = token.filter(|token| token.is_string() || token.is_i64());
         let progress = token.map(|token| (self.steps.clone(), caller.route.id.clone(), token.clone()));
         let (cancel, cancelled) = watch::channel(false);
+        let number = self.connection.next_number();
         let row = self.connection.host(caller.client.as_deref());
         let limit = row.map_or(TIME_LIMIT, HostRow::wait_cap);
         let call = Call {
@@ -88,21 +94,23 @@ impl Session {
             beyond: row.map_or(Beyond::GivenUp, |row| row.beyond(&caller.version, progress.is_some())),
             progress: Progress { to: progress },
             cancellation: Cancellation(cancelled),
-            user: User::of(caller, &self.connection, &self.forms),
+            user: User::of(caller, number, &self.forms),
         };
         let Begun::Work { answers, work } = provider.call(call, &mut self.connection)? else { return Ok(()) };
         for provider in &mut self.providers {
             provider.began(caller, &answers, &self.connection);
         }
-        let number = self.connection.next_number();
         self.connection.works.push(work.map(move |answer| (number, answer)).boxed());
         let route = caller.route.clone();
-        self.connection.open.insert(route.id.clone(), Open::Work { route, number, cancel });
+        self.connection
+            .open
+            .insert(route.id.clone(), Open::Work { route, number, cancel, first: None, token: None });
         Ok(())
     }
 
     /// Answers a call whose work is done. A call that was cancelled meanwhile gets no answer.
-    pub(crate) fn on_worked(&mut self, (number, mut answer): (u64, Answer)) {
+    pub(crate) fn on_worked(&mut self, (number, answer): (u64, Answer)) {
+        let Some(mut answer) = self.keep_done(number, answer) else { return };
         let receipt = answer.receipt.take();
         let id = self.connection.open.iter().find_map(|(id, call)| match call {
             Open::Work { number: this, .. } if *this == number => Some(id.clone()),
@@ -119,16 +127,20 @@ impl Session {
 
     /// Sends the progress of a call, unless it has its answer already.
     pub(crate) fn on_step(&mut self, step: &Step) {
-        if !self.connection.open.contains_key(&step.id) {
-            return;
-        }
-        let mut params = json!({"progressToken": step.token, "progress": step.done});
+        let is_open = self.connection.open.contains_key(&step.id);
+        let again = |(id, open)| Some((id, token_of(open, &step.id)?));
+        let (id, token) = match self.connection.open.iter().find_map(again) {
+            Some((id, token)) => (id.clone(), token),
+            None if is_open => (step.id.clone(), &step.token),
+            None => return,
+        };
+        let mut params = json!({"progressToken": token, "progress": step.done});
         if let Some(of) = step.of {
             params["total"] = of.into();
         }
         if self.connection.opened.as_ref().is_none_or(|opened| opened.version >= PROGRESS_WORDS_SINCE) {
             params["message"] = step.message.as_str().into();
         }
-        self.connection.notify_about(&step.id, "notifications/progress", &params);
+        self.connection.notify_about(&id, "notifications/progress", &params);
     }
 }

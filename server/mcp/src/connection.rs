@@ -18,6 +18,7 @@ use crate::hosts::{self, HOSTS, HostRow, why_missing};
 use crate::level::Level;
 use crate::message::{Id, RpcError, notification, response};
 use crate::outgoing::{OUT_BYTES_MAX, Outgoing};
+use crate::paused::Paused;
 use crate::receipt::Receipt;
 use crate::roots::Roots;
 
@@ -130,6 +131,8 @@ pub struct Caller {
     pub log_level: Option<Level>,
     /// Whether the request declares the tasks extension.
     pub declares_tasks: bool,
+    /// Whether the client shows its user forms.
+    pub shows_forms: bool,
 }
 
 /// A request without an answer yet.
@@ -137,7 +140,14 @@ pub(crate) enum Open {
     /// Its provider answers it later.
     Held(Route),
     /// Its work is done beside the connection.
-    Work { route: Route, number: u64, cancel: watch::Sender<bool> },
+    Work {
+        route: Route,
+        number: u64,
+        cancel: watch::Sender<bool>,
+        /// The request that began it, if the client has sent it again since, and that one's token for progress.
+        first: Option<Id>,
+        token: Option<Value>,
+    },
     /// A subscription to changes of these resources.
     Listen { resources: BTreeSet<String> },
 }
@@ -171,6 +181,7 @@ pub struct Connection {
     pub(crate) works: FuturesUnordered<Work>,
     pub(crate) batches: BTreeMap<u64, Batch>,
     pub(crate) asking: Asking,
+    pub(crate) paused: Paused,
     counter: u64,
 }
 
@@ -188,6 +199,7 @@ impl Connection {
             works: FuturesUnordered::new(),
             batches: BTreeMap::new(),
             asking: Asking::default(),
+            paused: Paused::new(),
             counter: 0,
             options,
         }

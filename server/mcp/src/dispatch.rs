@@ -133,8 +133,14 @@ impl Session {
         // These two methods exist in the modern era only, so their requests must have its `_meta`.
         let is_modern =
             era::claims_modern(&params) || matches!(method, "server/discover" | "subscriptions/listen");
-        let mut caller =
-            Caller { route, client: None, version: String::new(), log_level: None, declares_tasks: false };
+        let mut caller = Caller {
+            route,
+            client: None,
+            version: String::new(),
+            log_level: None,
+            declares_tasks: false,
+            shows_forms: false,
+        };
         if is_modern {
             match era::modern_client(&params) {
                 Ok(client) => caller.client = client,
@@ -143,6 +149,7 @@ impl Session {
             era::modern_client_version(&params).clone_into(&mut caller.version);
             caller.route.era = Era::Modern;
             caller.declares_tasks = era::declares_extension(&params, tasks::EXTENSION);
+            caller.shows_forms = era::modern_forms(&params);
             match era::modern_log_level(&params) {
                 Ok(asked) => caller.log_level = asked,
                 Err(error) => return self.connection.answer(&caller.route, Err(error), Vec::new()),
@@ -150,6 +157,7 @@ impl Session {
         } else if let Some(opened) = &self.connection.opened {
             caller.client = Some(opened.client.clone());
             caller.version.clone_from(&opened.client_version);
+            caller.shows_forms = opened.ready && era::shows_forms(&opened.capabilities);
         } else if method == "ping" {
             return self.connection.answer(&caller.route, Ok(json!({})), Vec::new());
         } else {

@@ -109,6 +109,18 @@ pub fn declares_extension(params: &Object, name: &str) -> bool {
     extensions.and_then(|extensions| extensions.get(name)).is_some_and(Value::is_object)
 }
 
+/// Whether the capabilities of a client say that it shows its user forms. Before the modes had names, the capability was
+/// empty.
+pub(crate) fn shows_forms(capabilities: &Value) -> bool {
+    let modes = capabilities.get("elicitation").and_then(Value::as_object);
+    modes.is_some_and(|modes| modes.is_empty() || modes.contains_key("form"))
+}
+
+/// Whether the client of a modern request shows its user forms.
+pub(crate) fn modern_forms(params: &Object) -> bool {
+    meta(params, META_CAPABILITIES).is_some_and(shows_forms)
+}
+
 /// The lowest level of log messages that a modern request wants while it is open; `None` if it wants none.
 pub fn modern_log_level(params: &Object) -> Result<Option<Level>, RpcError> {
     let Some(asked) = meta(params, META_LOG_LEVEL) else { return Ok(None) };

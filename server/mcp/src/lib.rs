@@ -24,6 +24,7 @@ pub mod message;
 pub mod nearest;
 mod outgoing;
 pub mod page;
+mod paused;
 pub mod provider;
 mod receipt;
 pub mod resources;

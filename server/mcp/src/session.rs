@@ -14,6 +14,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::connection::{Connection, Options};
 use crate::framing::Framer;
+use crate::paused::forgotten_at;
 use crate::provider::{Offer, Provider, Step};
 use crate::user::Form;
 
@@ -115,7 +116,9 @@ impl Session {
     }
 
     fn ask_user(&mut self, form: Form) {
-        if let Some(request) = self.connection.asking.ask_user(form) {
+        if let Some(number) = form.call {
+            self.pause(number, form);
+        } else if let Some(request) = self.connection.asking.ask_user(form) {
             self.connection.out.push(&request, None, Vec::new());
         }
     }
@@ -125,11 +128,13 @@ impl Session {
         for id in self.connection.asking.give_up() {
             self.connection.notify("notifications/cancelled", &json!({"requestId": id}));
         }
+        self.forget_paused();
     }
 
     fn deadline(&self) -> Option<Instant> {
         let due = self.providers.iter().filter_map(|provider| provider.deadline(&self.connection));
-        due.chain(self.connection.asking.deadline()).min()
+        let forgotten = forgotten_at(&self.connection.paused);
+        due.chain(self.connection.asking.deadline()).chain(forgotten).min()
     }
 }
 

@@ -1,4 +1,5 @@
-//! A word of the user at the client: whether this may be done, asked by `elicitation/create` while a call is open.
+//! A word of the user at the client: whether this may be done, asked by `elicitation/create` while a call is open, or in
+//! protocol 2026-07-28 by an answer that says what the call needs.
 //!
 //! It must never take silence, a closed form or an answer that it does not know for a yes, nor ask a client that did not
 //! declare forms. What is asked is shown to a person, so the caller of [`User::permits`] bounds and sanitises it.
@@ -7,8 +8,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::timeout;
 
-use crate::connection::{Caller, Connection};
+use crate::connection::Caller;
 use crate::era::Era;
 
 /// The member of the form that is the user's choice.
@@ -41,42 +43,48 @@ pub(crate) struct Form {
     pub(crate) params: Value,
     pub(crate) patience: Duration,
     pub(crate) word: oneshot::Sender<Word>,
+    /// The call that needs it, where the client is asked by the call's answer.
+    pub(crate) call: Option<u64>,
 }
 
 /// The user at the client of one call. Clones are cheap.
 #[derive(Debug, Clone)]
-pub struct User(Option<mpsc::Sender<Form>>);
+pub struct User {
+    forms: Option<mpsc::Sender<Form>>,
+    call: Option<u64>,
+}
 
 impl User {
-    /// The user at this caller's client, who can be asked if the client declared that it shows forms. A request of the
-    /// modern era takes none: there a question is an answer of its own, and these are not made.
-    pub(crate) fn of(caller: &Caller, connection: &Connection, forms: &mpsc::Sender<Form>) -> Self {
-        let opened = connection.ready().filter(|_| caller.route.era == Era::Legacy);
-        let elicitation = opened.and_then(|opened| opened.capabilities.get("elicitation")?.as_object());
-        // Before the modes had names, the capability was empty.
-        let shows_forms = elicitation.is_some_and(|modes| modes.is_empty() || modes.contains_key("form"));
-        Self(shows_forms.then(|| forms.clone()))
+    /// The user at this caller's client, who can be asked if the client declared that it shows forms.
+    pub(crate) fn of(caller: &Caller, call: u64, forms: &mpsc::Sender<Form>) -> Self {
+        let is_modern = caller.route.era == Era::Modern;
+        Self { forms: caller.shows_forms.then(|| forms.clone()), call: is_modern.then_some(call) }
     }
 
     /// Whether the client shows forms.
     pub fn can_be_asked(&self) -> bool {
-        self.0.is_some()
+        self.forms.is_some()
     }
 
     /// Asks the user to permit this once. When the returned future is dropped, the form is taken back.
     pub async fn permits(&self, what: String, title: &str, patience: Duration) -> Word {
-        let Some(forms) = &self.0 else { return Word::None };
+        let Some(forms) = &self.forms else { return Word::None };
         let schema = json!({
             "type": "object",
             "properties": {CHOICE: {"type": "boolean", "title": title, "default": false}},
             "required": [CHOICE]
         });
-        let params = json!({"message": what, "requestedSchema": schema});
+        let mut params = json!({"message": what, "requestedSchema": schema});
+        if self.call.is_some() {
+            params["mode"] = "form".into();
+        }
         let (word, said) = oneshot::channel();
-        if forms.send(Form { params, patience, word }).await.is_err() {
+        if forms.send(Form { params, patience, word, call: self.call }).await.is_err() {
             return Word::None;
         }
-        said.await.unwrap_or(Word::None)
+        // The connection gives up a request of its own; a call that is to come again can't be.
+        let until = if self.call.is_some() { patience } else { patience.saturating_mul(2) };
+        timeout(until, said).await.ok().and_then(Result::ok).unwrap_or(Word::None)
     }
 }
 

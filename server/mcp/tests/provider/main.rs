@@ -205,6 +205,63 @@ async fn a_form_without_an_answer_is_taken_back() {
     assert_eq!(poured(&host.read().await), r#"{"can_be_asked":true,"poured":false}"#);
 }
 
+/// A call of the newer era by a client that shows forms.
+fn modern_pour(more: &Value) -> Value {
+    let mut params = pour();
+    params.as_object_mut().unwrap().extend(modern().as_object().unwrap().clone());
+    params["_meta"]["io.modelcontextprotocol/clientCapabilities"] =
+        json!({"elicitation": {"form": {}, "url": {}}});
+    params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    params
+}
+
+#[tokio::test(start_paused = true)]
+async fn in_the_newer_era_the_answer_says_what_the_call_needs_and_the_call_comes_again() {
+    let mut host = Host::met("vscode").await;
+    for (number, result, expected) in [
+        (1, json!({"action": "accept", "content": {"permit": true}}), true),
+        (3, json!({"action": "accept", "content": {"permit": false}}), false),
+        (5, json!({"action": "decline"}), false),
+    ] {
+        let (said, needs) = host.ask_all(number, "tools/call", modern_pour(&json!({}))).await;
+        assert_eq!(said, Vec::<Value>::new());
+        assert_eq!(needs["result"]["resultType"], "input_required");
+        let asked = &needs["result"]["inputRequests"]["permit"];
+        assert_eq!(
+            (&asked["method"], &asked["params"]["mode"]),
+            (&json!("elicitation/create"), &json!("form"))
+        );
+        assert_eq!(asked["params"]["message"], "Pour the water?");
+        // A person takes their time.
+        tokio::time::sleep(Duration::from_secs(20)).await;
+        let again =
+            json!({"requestState": needs["result"]["requestState"], "inputResponses": {"permit": result}});
+        let answer = host.ask(number + 1, "tools/call", modern_pour(&again)).await;
+        assert_eq!(answer["result"]["resultType"], "complete");
+        assert_eq!(poured(&answer), format!(r#"{{"can_be_asked":true,"poured":{expected}}}"#));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_was_ready_first_waits_for_the_client_and_no_call_is_begun_twice() {
+    let mut host = Host::met("vscode").await;
+    let needs = host.ask(1, "tools/call", modern_pour(&json!({}))).await;
+    let state = needs["result"]["requestState"].clone();
+    let yes = json!({"permit": {"action": "accept", "content": {"permit": true}}});
+    // The work waits for 30 s and then answers without a word.
+    tokio::time::sleep(Duration::from_secs(40)).await;
+    let again = json!({"requestState": state, "inputResponses": yes});
+    let answer = host.ask(2, "tools/call", modern_pour(&again)).await;
+    assert_eq!(poured(&answer), r#"{"can_be_asked":true,"poured":false}"#);
+    let twice = host.ask(3, "tools/call", modern_pour(&again)).await;
+    assert!(poured(&twice).contains("no call waits for this"), "{twice}");
+    let needs = host.ask(4, "tools/call", modern_pour(&json!({}))).await;
+    tokio::time::sleep(Duration::from_secs(200)).await;
+    let late = json!({"requestState": needs["result"]["requestState"], "inputResponses": yes});
+    let late = host.ask(5, "tools/call", modern_pour(&late)).await;
+    assert!(poured(&late).contains("no call waits for this"), "{late}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_client_without_forms_is_never_asked() {
     for capabilities in [json!({}), json!({"elicitation": {"url": {}}})] {
