@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 
 use entraclaw_memory::export::{Extent, export};
-use entraclaw_memory::stores::{Library, Wanted};
+use entraclaw_memory::stores::{Library, SessionError, Wanted};
 use entraclaw_sanitize::clean_text;
 
 use super::super::output::{self, Failure};
@@ -27,8 +27,17 @@ pub(super) fn open(
         let found = recalled.sessions.len();
         return Err(format!("there is no answer {nth} to {:?}: {found} were found", recalled.query).into());
     };
-    let wanted = Wanted { session: &session.file, agent: Some(session.agent), workspace: Path::new("/") };
-    let whole = export(library, &wanted, Extent::Full, BYTES_MAX).map_err(|error| error.to_string())?;
+    let wanted = |session_named| Wanted {
+        session: session_named,
+        agent: Some(session.agent),
+        workspace: Path::new("/"),
+    };
+    let whole = match export(library, &wanted(&session.file), Extent::Full, BYTES_MAX) {
+        // What a sub-agent did stands in a file of its own; the session that began it has its id.
+        Err(SessionError::NotFound { .. }) => export(library, &wanted(&session.id), Extent::Full, BYTES_MAX),
+        found => found,
+    };
+    let whole = whole.map_err(|error| error.to_string())?;
     let text =
         format!("# {}\n\n{}- Goes on with: {}\n", whole.title, clean_text(&whole.markdown), session.resume);
     if let Some(pager) = pager.filter(|_| std::io::stdout().is_terminal())
