@@ -97,7 +97,9 @@ fn measure(what: &str, sets: &[Set]) {
         }
     }
     own.print("entraclaw", all, Some(GOAL));
-    others.iter().for_each(|(tokenizer, tally)| tally.print(tokenizer, all, None));
+    for (tokenizer, tally) in &others {
+        tally.print(tokenizer, all, None);
+    }
 }
 
 /// An index of a set, in memory.

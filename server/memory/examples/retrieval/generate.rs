@@ -222,7 +222,7 @@ pub(crate) fn generate(seed: u64) -> Set {
         let length = 12 + draw.below(20);
         let tells_at = draw.below(length);
         for at in 0..length {
-            let mut content: Vec<String> = (0..1 + draw.below(4)).map(|_| chatter(&draw, thing)).collect();
+            let mut content: Vec<String> = (0..=draw.below(4)).map(|_| chatter(&draw, thing)).collect();
             let fact = draw.below(FACTS.len());
             if at == tells_at && told.insert((thing, fact)) {
                 let text = say(draw.of(FACTS[fact].0), THINGS[thing][0], draw.of(FACTS[fact].2));

@@ -270,7 +270,7 @@ fn search(mut given: Arguments) -> Result<Work, Refusal> {
             Some(day.to_zoned(shared.parts.zone.clone()).ok()?.timestamp())
         };
         let (since, until) = (since.and_then(begin), until.and_then(begin));
-        let filter = Filter { agent, role, tool, folder, since, until };
+        let filter = Filter { agent, role, folder, since, until, tool };
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let answer = shared.with_memory(|memory| Ok(memory.search(&query, &filter, limit)?))?;
         if answer.sessions.is_empty() && find(&*shared.parts.files, &shared.parts.homes).0.is_empty() {

@@ -121,7 +121,7 @@ async fn what_another_agent_said_is_found_with_the_exact_return() {
         "user",
         "the token is ghp_0123456789abcdefABCDEF0123456789abcd, use redis",
     );
-    let found = client.done("search_conversations", json!({"query": "redis token", "details": true})).await;
+    let found = client.done("search_conversations", json!({"query": "redis", "details": true})).await;
     assert_eq!(found["totalFound"], 2);
     let text = found.to_string();
     assert!(!text.contains("0123456789abcdef"), "{text}");
