@@ -114,6 +114,24 @@ fn a_whole_session_is_shown() {
 }
 
 #[test]
+fn what_a_sub_agent_said_opens_the_session_that_began_it() {
+    let fixture = Fixture::new();
+    let store = fixture.folder.path().join("claude");
+    let line = |text: &str, side: bool| {
+        let message = serde_json::json!({"type": "user", "sessionId": "a-session", "isSidechain": side, "message": {"content": text}});
+        format!("{message}\n")
+    };
+    let folder = store.join("projects/-p/a-session/subagents");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("agent-1.jsonl"), line("a zanzibar for the sub-agent", true)).unwrap();
+    fs::write(store.join("projects/-p/a-session.jsonl"), line("what the person asked", false)).unwrap();
+    let fixture = fixture.with("CLAUDE_CONFIG_DIR", store.to_str().unwrap());
+    let said = fixture.run(&["recall", "--open", "zanzibar"]);
+    assert_eq!((said.code, said.err.as_str()), (0, ""));
+    assert!(said.out.contains("> what the person asked\n"), "{}", said.out);
+}
+
+#[test]
 fn a_wrong_line_is_refused_with_what_to_write() {
     let fixture = fixture();
     for (arguments, wanted) in [

@@ -47,8 +47,8 @@ impl<F: Files> Watched<F> {
             if total < SHOWN_FROM_BYTES {
                 return ProgressBar::hidden();
             }
-            let template =
-                "reading the sessions of all agents, once {bar:30} {bytes} of {total_bytes}, {eta} left";
+            // It fits into 80 columns: a longer line would be drawn anew below itself.
+            let template = "reading all sessions once {bar:20} {bytes} of {total_bytes}, {eta}";
             let style =
                 ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
             ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(DRAWN_HZ))
