@@ -187,8 +187,8 @@ async fn file(play: &Play<'_>, step: &FileStep) -> anyhow::Result<()> {
             Some(text) => text.clone(),
             None => String::from_utf8_lossy(&play.stage.read(path)).into_owned(),
         };
-        let lines = step.lines.iter().map(|line| format!("{line}\n")).collect::<String>();
-        let text = before + step.append.as_deref().unwrap_or_default() + &lines;
+        let lines = step.lines.iter().flat_map(|line| [line.to_string(), "\n".to_owned()]);
+        let text = before + step.append.as_deref().unwrap_or_default() + &lines.collect::<String>();
         play.stage.overwrite(path, &text)?;
         if let Some(every) = step.every {
             tokio::time::sleep(every.0).await;
