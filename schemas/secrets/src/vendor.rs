@@ -50,6 +50,20 @@ const VENDORS: &[Vendor] = &[
     vendor("eyJ", 40, 16),
 ];
 
+/// Bytes of the shortest secret. Most words of a text are shorter, and are not looked at.
+const SHORTEST: usize = {
+    let (mut shortest, mut n) = (usize::MAX, 0);
+    while n < VENDORS.len() {
+        let vendor = &VENDORS[n];
+        let least = if vendor.sure < vendor.possible { vendor.sure } else { vendor.possible };
+        if vendor.prefix.len() + least < shortest {
+            shortest = vendor.prefix.len() + least;
+        }
+        n += 1;
+    }
+    shortest
+};
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Degree {
     Sure,
@@ -67,7 +81,8 @@ pub(crate) fn hide<'a>(text: &'a str, mask: &str, degree: Degree) -> Hidden<'a> 
     while let Some(found) = text[at..].find(is_of_word) {
         let begin = at + found;
         let end = text[begin..].find(|c| !is_of_word(c)).map_or(text.len(), |length| begin + length);
-        if let Some(secret) = secret_in(&text[begin..end], degree) {
+        let is_long = end - begin >= SHORTEST;
+        if let Some(secret) = is_long.then(|| secret_in(&text[begin..end], degree)).flatten() {
             out.push_str(&text[copied..begin + secret]);
             out.push_str(mask);
             copied = end;

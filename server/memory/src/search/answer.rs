@@ -10,6 +10,7 @@ use super::page::{kept, places};
 use super::parts::MemoryError;
 use super::query::{Answer, Filter, SessionHit, Snippet};
 use super::rank::{Candidate, Ranked, Source};
+use super::scout::Scout;
 use super::snippet::snippet;
 use super::weights::{RECENCY, ROLES, SESSION, TITLE, recency};
 use super::window::Window;
@@ -22,7 +23,11 @@ const SESSIONS_MAX: usize = 200;
 /// The same for a phrase.
 const PHRASE_SESSIONS_MAX: usize = 1000;
 /// Bytes of messages that a query reads.
-const READ_BYTES_MAX: usize = 384 * 1024;
+const READ_BYTES_MAX: usize = 320 * 1024;
+
+/// The same for a phrase, which is looked for in bytes before they are read as messages. That costs a tenth.
+const PHRASE_BYTES_MAX: usize = 640 * 1024;
+const SCOUTED_PARTS: usize = 10;
 
 /// A message that was looked at closely.
 pub(super) struct Judged {
@@ -51,16 +56,16 @@ impl Memory {
         let looked_at = if ask.phrases.is_empty() { SESSIONS_MAX.max(limit) } else { PHRASE_SESSIONS_MAX };
         let ranking = self.rank(&ask, filter, looked_at)?;
         let mut answer = Answer { total: ranking.total, ..Answer::default() };
-        let mut budget = READ_BYTES_MAX;
+        let mut budget = if ask.phrases.is_empty() { READ_BYTES_MAX } else { PHRASE_BYTES_MAX };
         let mut close: Vec<Close> = Vec::new();
         let mut gone = 0;
-        let judge = Judge::new(&ask);
+        let (judge, scout) = (Judge::new(&ask), Scout::new(&ask));
         for ranked in &ranking.sessions {
             if budget == 0 {
                 answer.is_cut = !ask.phrases.is_empty();
                 break;
             }
-            match self.look(ranked, &judge, filter, &mut budget)? {
+            match self.look(ranked, &judge, &scout, filter, &mut budget)? {
                 Some(found) => close.push(found),
                 None => gone += 1,
             }
@@ -85,6 +90,7 @@ impl Memory {
         &self,
         ranked: &Ranked,
         judge: &Judge<'_>,
+        scout: &Scout,
         filter: &Filter,
         budget: &mut usize,
     ) -> Result<Option<Close>, MemoryError> {
@@ -94,7 +100,7 @@ impl Memory {
             if *budget == 0 {
                 break;
             }
-            for message in self.messages(candidate)? {
+            for message in self.scouted(candidate, scout, budget)? {
                 *budget = budget.saturating_sub(message.text.len());
                 if !filter.takes_message(&message) {
                     continue;
@@ -119,8 +125,31 @@ impl Memory {
         Ok(is_answer.then_some(Close { file: ranked.file, score, best }))
     }
 
-    /// The messages of a candidate: what waits, what is kept, or what its file says.
+    /// The messages of a candidate; none if its bytes lack a phrase.
+    fn scouted(
+        &self,
+        candidate: &Candidate,
+        scout: &Scout,
+        budget: &mut usize,
+    ) -> Result<Vec<Message>, MemoryError> {
+        self.messages_if(candidate, |bytes| {
+            *budget = budget.saturating_sub(bytes.len() / SCOUTED_PARTS);
+            bytes.is_empty() || scout.may_hold(bytes)
+        })
+    }
+
+    /// All messages of a candidate.
     pub(super) fn messages(&self, candidate: &Candidate) -> Result<Vec<Message>, MemoryError> {
+        self.messages_if(candidate, |_| true)
+    }
+
+    /// The messages of a candidate: what waits, what is kept, or what its file says if `is_wanted` takes its
+    /// bytes.
+    fn messages_if(
+        &self,
+        candidate: &Candidate,
+        mut is_wanted: impl FnMut(&[u8]) -> bool,
+    ) -> Result<Vec<Message>, MemoryError> {
         let address = match candidate.source {
             Source::Fresh(n) => {
                 return Ok(self.fresh.get(n).map(|fresh| fresh.message.clone()).into_iter().collect());
@@ -138,6 +167,9 @@ impl Memory {
         let places = places(line.values_for_doc(address.doc_id), nth.values_for_doc(address.doc_id));
         let file = found(session);
         let window = Window::over(&*self.parts.files, &file.path, &places);
+        if !is_wanted(window.bytes()) {
+            return Ok(Vec::new());
+        }
         let again = |place: Place| read_again(&window, &file, place).ok().flatten();
         Ok(places.into_iter().filter_map(again).collect())
     }

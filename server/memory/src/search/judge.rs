@@ -68,7 +68,9 @@ impl<'a> Judge<'a> {
 
     /// Which word of the query stands here, if any; it is counted.
     fn wanted(&self, token: &str, counts: &mut [f32]) -> Option<usize> {
-        let first = token.chars().next()?.to_lowercase().next()?;
+        let first = token.chars().next()?;
+        let first =
+            if first.is_ascii() { first.to_ascii_lowercase() } else { first.to_lowercase().next()? };
         if !self.begins.contains(&first) {
             return None;
         }

@@ -3,8 +3,10 @@
 //! From the ground up: `schema` says what is indexed, `page` puts messages together, `catalog` says which file was read
 //! how far, `forgotten` what must not be found, `fresh` holds what is newer than the index, `groups` which files are one
 //! session, `folder` where the index is. `query` and `ask` are what is asked, `weights` what counts how much. `memory`
-//! joins them: it is opened and committed there, reads files in `refresh`, ranks sessions in `rank`, judges the best by
-//! their texts in `judge`, a `window` at a time, and answers in `answer`, with a `snippet` and what `superseded` it; `forget` takes things out.
+//! joins them: it is opened and committed there, reads files in `refresh`, ranks sessions in `rank` by the pages
+//! that are `passing`, reads the best again
+//! through a `window` in which a `scout` looks for phrases, judges them in `judge` and answers in `answer`, with a
+//! `snippet` and what `superseded` it; `forget` takes things out.
 //!
 //! The index holds words and places. A hit is read again from the agent's own file wherever it can be read at a place, so
 //! that nothing is kept twice and what is gone there is gone here. It must never answer from a file that has changed since.
@@ -21,10 +23,12 @@ mod judge;
 mod memory;
 mod page;
 mod parts;
+mod passing;
 mod query;
 mod rank;
 mod refresh;
 mod schema;
+mod scout;
 mod snippet;
 mod superseded;
 mod weights;

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, DocSet, SegmentReader, TERMINATED, Term};
@@ -14,6 +13,7 @@ use super::groups::NONE;
 use super::memory::Memory;
 use super::page::role_number;
 use super::parts::MemoryError;
+use super::passing::Passing;
 use super::query::Filter;
 use super::weights::{NEAR, ROLES, TITLE, recency};
 use crate::stores::Role;
@@ -23,8 +23,6 @@ const K1: f32 = 1.2;
 const B: f32 = 0.75;
 /// Pages of a session that are looked at more closely.
 const PAGES_MAX: usize = 2;
-/// Seconds of a page whose messages tell no time.
-const NO_TIME: i64 = i64::MIN;
 
 /// What has words of the query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +87,7 @@ impl Memory {
         let must = ask.phrase_mask();
         for (ord, segment) in (0_u32..).zip(searcher.segment_readers()) {
             let scored = self.scored(segment, ask)?;
-            let page = Page::of(segment, filter, self)?;
+            let page = Passing::of(segment, filter, self)?;
             for (doc, mask) in (0_u32..).zip(scored.masks.iter().copied()) {
                 if mask == 0 || mask & must != must {
                     continue;
@@ -186,71 +184,6 @@ impl Memory {
     }
 }
 
-/// The columns of a segment that decide whether a page passes.
-struct Page<'f> {
-    filter: &'f Filter,
-    role: Option<u64>,
-    tools: Option<Vec<bool>>,
-    file: tantivy::columnar::Column<u64>,
-    roles: tantivy::columnar::Column<u64>,
-    first: tantivy::columnar::Column<i64>,
-    last: tantivy::columnar::Column<i64>,
-    now: Timestamp,
-}
-
-impl<'f> Page<'f> {
-    fn of(segment: &SegmentReader, filter: &'f Filter, memory: &Memory) -> Result<Self, MemoryError> {
-        let fast = segment.fast_fields();
-        let tools = filter.tool.as_ref().map(|tool| tools(segment, tool, memory)).transpose()?;
-        Ok(Self {
-            filter,
-            role: filter.role.map(role_number),
-            tools,
-            file: fast.u64("file")?,
-            roles: fast.u64("role")?,
-            first: fast.i64("first")?,
-            last: fast.i64("last")?,
-            now: memory.parts.clock.now(),
-        })
-    }
-
-    /// The file of a page that passes, and what its score is multiplied by.
-    fn passes(&self, doc: u32) -> Option<(u64, f32)> {
-        let role = self.roles.first(doc)?;
-        if self.role.is_some_and(|wanted| wanted != role) {
-            return None;
-        }
-        if self.tools.as_ref().is_some_and(|tools| !tools[doc as usize]) {
-            return None;
-        }
-        let last = self.last.first(doc).unwrap_or(NO_TIME);
-        let since = self.filter.since.map(Timestamp::as_second);
-        let until = self.filter.until.map(Timestamp::as_second);
-        if since.is_some() || until.is_some() {
-            let first = self.first.first(doc)?;
-            if since.is_some_and(|since| last < since) || until.is_some_and(|until| first >= until) {
-                return None;
-            }
-        }
-        let at = Timestamp::from_second(last).ok().filter(|_| last != NO_TIME);
-        Some((self.file.first(doc)?, multiplier(role, recency(at, self.now))))
-    }
-}
-
-/// Which pages have a message of this tool.
-fn tools(segment: &SegmentReader, tool: &str, memory: &Memory) -> Result<Vec<bool>, MemoryError> {
-    let mut has = vec![false; segment.max_doc() as usize];
-    let term = Term::from_field_text(memory.fields.tool, tool);
-    let inverted = segment.inverted_index(memory.fields.tool)?;
-    if let Some(mut pages) = inverted.read_postings(&term, IndexRecordOption::Basic)? {
-        while pages.doc() != TERMINATED {
-            has[pages.doc() as usize] = true;
-            pages.advance();
-        }
-    }
-    Ok(has)
-}
-
 fn note(
     tallies: &mut [Tally],
     candidates: &mut Vec<(u32, u32, Candidate)>,
@@ -316,7 +249,7 @@ fn fresh_score(ask: &Ask, stems: &std::collections::BTreeSet<String>) -> (u32, f
     (mask, score)
 }
 
-fn multiplier(role: u64, recency: f32) -> f32 {
+pub(super) fn multiplier(role: u64, recency: f32) -> f32 {
     let role = usize::try_from(role).ok().and_then(|role| ROLES.get(role)).copied().unwrap_or(1.0);
     role * (1.0 + super::weights::RECENCY * recency)
 }

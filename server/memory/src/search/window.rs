@@ -34,6 +34,13 @@ impl<'f> Window<'f> {
     }
 }
 
+impl Window<'_> {
+    /// What is in memory; nothing if the places are far from each other.
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
 impl Files for Window<'_> {
     fn list(&self, folder: &Path) -> io::Result<Vec<String>> {
         self.inner.list(folder)
