@@ -74,7 +74,7 @@ fn measure(what: &str, sets: &[Set]) {
     let all: usize = sets.iter().map(|set| set.questions.len()).sum();
     let sessions: usize = sets.iter().map(|set| set.sessions.len()).sum();
     println!("{what}: {all} questions, {sessions} sessions in {} sets", sets.len());
-    let mut own = Tally::default();
+    let (mut own, mut named, mut of_named) = (Tally::default(), Tally::default(), 0);
     let mut others: BTreeMap<String, Tally> = BTreeMap::new();
     for set in sets {
         let mut memory = memory(set);
@@ -82,6 +82,10 @@ fn measure(what: &str, sets: &[Set]) {
             let answer = memory.search(&question.text, &Filter::default(), 5).unwrap();
             let found: Vec<String> = answer.sessions.into_iter().map(|found| found.session.id).collect();
             own.add(question, &found);
+            if !question.is_renamed {
+                named.add(question, &found);
+                of_named += 1;
+            }
         }
         match fts5(set) {
             Ok(by_tokenizer) => {
@@ -97,6 +101,7 @@ fn measure(what: &str, sets: &[Set]) {
         }
     }
     own.print("entraclaw", all, Some(GOAL));
+    named.print(&format!("  of the {of_named} that use the same name"), of_named, None);
     for (tokenizer, tally) in &others {
         tally.print(tokenizer, all, None);
     }
@@ -182,7 +187,7 @@ fn long_mem_eval(file: &str) -> Vec<Set> {
             .zip(one.haystack_sessions)
             .map(|(id, messages)| Talk { id, messages })
             .collect(),
-        questions: vec![Question { text: one.question, answers: one.answer_session_ids }],
+        questions: vec![Question { text: one.question, answers: one.answer_session_ids, is_renamed: false }],
     };
     all.into_iter().filter(|one| !one.question_id.ends_with("_abs")).map(set).collect()
 }

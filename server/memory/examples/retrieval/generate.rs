@@ -28,6 +28,8 @@ pub(crate) struct Talk {
 pub(crate) struct Question {
     pub(crate) text: String,
     pub(crate) answers: Vec<String>,
+    /// Whether it calls the thing by another name, which no search for words can know.
+    pub(crate) is_renamed: bool,
 }
 
 /// Sessions, and questions about them.
@@ -236,9 +238,9 @@ pub(crate) fn generate(seed: u64) -> Set {
     }
     asked.truncate(QUESTIONS);
     for (thing, fact, id) in asked {
-        let name = THINGS[thing][usize::from(draw.chance(OTHER_NAME))];
-        let text = say(draw.of(FACTS[fact].1), name, "");
-        set.questions.push(Question { text, answers: vec![id] });
+        let is_renamed = draw.chance(OTHER_NAME);
+        let text = say(draw.of(FACTS[fact].1), THINGS[thing][usize::from(is_renamed)], "");
+        set.questions.push(Question { text, answers: vec![id], is_renamed });
     }
     set
 }

@@ -23,10 +23,10 @@ const SESSIONS_MAX: usize = 200;
 /// The same for a phrase.
 const PHRASE_SESSIONS_MAX: usize = 1000;
 /// Bytes of messages that a query reads.
-const READ_BYTES_MAX: usize = 320 * 1024;
+const READ_BYTES_MAX: usize = 192 * 1024;
 
 /// The same for a phrase, which is looked for in bytes before they are read as messages. That costs a tenth.
-const PHRASE_BYTES_MAX: usize = 640 * 1024;
+const PHRASE_BYTES_MAX: usize = 384 * 1024;
 const SCOUTED_PARTS: usize = 10;
 
 /// A message that was looked at closely.

@@ -2,9 +2,10 @@
 //!
 //! It must never judge more texts than a query may read.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::ask::Ask;
+use super::ask::{Ask, Wanted};
 use super::schema::{stems, words};
 use super::weights::{BESIDE, NEAR, NEARBY, STEM, TOGETHER};
 
@@ -18,13 +19,19 @@ pub(super) struct Judge<'a> {
     pub(super) ask: &'a Ask,
     /// What the words begin with that are worth a look: a stem begins as its word does.
     begins: BTreeSet<char>,
+    /// What the words of the texts have turned out to mean.
+    known: RefCell<BTreeMap<String, Option<(usize, f32)>>>,
 }
 
 impl<'a> Judge<'a> {
     pub(super) fn new(ask: &'a Ask) -> Self {
         let stems =
             ask.wanted.iter().flat_map(|wanted| wanted.near.iter().chain([&wanted.stem, &wanted.word]));
-        Self { ask, begins: stems.filter_map(|stem| stem.chars().next()).collect() }
+        Self {
+            ask,
+            begins: stems.filter_map(|stem| stem.chars().next()).collect(),
+            known: RefCell::default(),
+        }
     }
 
     /// How well a text answers; `None` if it has no word of the query or lacks a phrase.
@@ -75,18 +82,29 @@ impl<'a> Judge<'a> {
             return None;
         }
         let word = token.to_lowercase();
-        let stem = stems(&word).pop()?;
-        let mut here = None;
-        for (n, wanted) in self.ask.wanted.iter().enumerate() {
-            if wanted.stem == stem {
-                counts[n] += if wanted.word == word { 1.0 } else { STEM };
-                here = Some(n);
-            } else if wanted.near.contains(&stem) {
-                counts[n] += NEAR;
-                here = Some(n);
+        let mut known = self.known.borrow_mut();
+        let found = match known.get(&word) {
+            Some(found) => *found,
+            None => {
+                let found = self.meant(&word);
+                known.insert(word, found);
+                found
             }
-        }
-        here
+        };
+        let (wanted, count) = found?;
+        counts[wanted] += count;
+        Some(wanted)
+    }
+
+    /// Which word of the query is meant by a word of a text, and what it counts.
+    fn meant(&self, word: &str) -> Option<(usize, f32)> {
+        let stem = stems(word).pop()?;
+        let same = |wanted: &Wanted| if wanted.word == word { 1.0 } else { STEM };
+        let mut wanted = self.ask.wanted.iter().enumerate();
+        let of_stem = wanted.find(|(_, wanted)| wanted.stem == stem).map(|(n, wanted)| (n, same(wanted)));
+        let near =
+            || self.ask.wanted.iter().position(|wanted| wanted.near.contains(&stem)).map(|n| (n, NEAR));
+        of_stem.or_else(near)
     }
 
     fn has_phrases(&self, text: &str) -> bool {
@@ -101,7 +119,6 @@ impl<'a> Judge<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ask::Wanted;
     use super::*;
 
     fn ask(query: &str) -> Ask {
