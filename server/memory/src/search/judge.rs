@@ -83,13 +83,12 @@ impl<'a> Judge<'a> {
         }
         let word = token.to_lowercase();
         let mut known = self.known.borrow_mut();
-        let found = match known.get(&word) {
-            Some(found) => *found,
-            None => {
-                let found = self.meant(&word);
-                known.insert(word, found);
-                found
-            }
+        let found = if let Some(found) = known.get(&word) {
+            *found
+        } else {
+            let found = self.meant(&word);
+            known.insert(word, found);
+            found
         };
         let (wanted, count) = found?;
         counts[wanted] += count;
