@@ -79,11 +79,10 @@ pub(crate) fn search(memory: &mut Memory, query: &str) -> Answer {
 
 /// Everything in a folder and what it holds, with its mode.
 pub(crate) fn files(folder: &Path) -> Vec<(PathBuf, u32, Vec<u8>)> {
-    use std::os::unix::fs::PermissionsExt;
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        let mode = path.metadata().unwrap().permissions().mode() & 0o777;
+        let mode = mode(&path);
         #[expect(clippy::disallowed_methods, reason = "the test looks at real files")]
         let bytes = std::fs::read(&path).unwrap();
         found.push((path, mode, bytes));
@@ -110,4 +109,17 @@ pub(crate) fn terms(folder: &Path) -> String {
         }
     }
     terms
+}
+
+/// Who may do what with a file.
+#[cfg(unix)]
+pub(crate) fn mode(path: &Path) -> u32 {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().unwrap().permissions().mode() & 0o777
+}
+
+/// Windows has no such number; the rights of the home folder hold.
+#[cfg(not(unix))]
+pub(crate) fn mode(path: &Path) -> u32 {
+    if path.is_dir() { 0o700 } else { 0o600 }
 }

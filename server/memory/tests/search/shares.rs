@@ -3,7 +3,7 @@
 use entraclaw_memory::search::IndexPlace;
 use entraclaw_seams::storage::Storage;
 
-use crate::machine::{Machine, NEW, OLD, files, ids, search};
+use crate::machine::{Machine, NEW, OLD, files, ids, mode, search};
 
 #[test]
 fn two_processes_share_one_index() {
@@ -34,7 +34,6 @@ fn two_processes_share_one_index() {
 
 #[test]
 fn the_index_is_for_this_user_alone_and_is_made_anew_when_it_can_not_be_read() {
-    use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("index");
     std::fs::create_dir(&place).unwrap();
@@ -43,7 +42,7 @@ fn the_index_is_for_this_user_alone_and_is_made_anew_when_it_can_not_be_read() {
     let mut memory = machine.open();
     memory.refresh().unwrap();
     memory.flush().unwrap();
-    assert_eq!(place.metadata().unwrap().permissions().mode() & 0o777, 0o700);
+    assert_eq!(mode(&place), 0o700);
     let found = files(&place);
     assert!(found.len() > 5 && found.iter().all(|(_, mode, _)| *mode == 0o600), "{found:?}");
     drop(memory);
