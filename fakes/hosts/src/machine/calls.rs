@@ -14,14 +14,14 @@ use crate::wire::{fill, id_key, uuid};
 /// A call without an outcome so far, or whose result is still to come.
 #[derive(Debug)]
 pub(super) struct Call {
-    wanted: ToolCall,
-    tool_use_id: String,
+    pub(super) wanted: ToolCall,
+    pub(super) tool_use_id: String,
     /// Its place in its step.
-    place: usize,
+    pub(super) place: usize,
     /// Id and key of the request, once sent.
-    sent: Option<(Value, String)>,
+    pub(super) sent: Option<(Value, String)>,
     /// The key of its progress token.
-    token: Option<String>,
+    pub(super) token: Option<String>,
     /// The number of its background task.
     task: Option<u64>,
 }
@@ -194,19 +194,14 @@ impl HostMachine {
             let text = self.words(&self.profile.texts.gone.clone(), &tool, "");
             return self.finish(seq, Outcome::Error, None, text, true);
         }
-        let Some(call) = self.calls.get_mut(&seq) else {
+        let Some(call) = self.calls.get(&seq) else {
             return;
         };
         let made = Made { tool_use_id: call.tool_use_id.clone(), place: call.place };
-        let arguments = std::mem::take(&mut call.wanted.arguments);
+        let arguments = call.wanted.arguments.clone();
         let own = vec![("name", json!(call.wanted.tool)), ("arguments", arguments)];
         let id = json!(self.link.next_id);
-        let token = match *self.profile.wire.progress_tokens {
-            ProgressTokens::None => None,
-            ProgressTokens::CallsById => id_key(&id),
-            ProgressTokens::CallsByUuid => id_key(&json!(uuid(self.link.next_token))),
-            ProgressTokens::AllByCounter => Some(self.link.next_token.to_string()),
-        };
+        let token = self.next_call_token(&id);
         let pending = Pending::Call(seq);
         let key = self.request("tools/call", own, Some(&made), Shape::Call, pending);
         if let Some(call) = self.calls.get_mut(&seq) {
@@ -220,6 +215,16 @@ impl HostMachine {
         }
         if let Some(background_ms) = self.background_ms() {
             self.set_timer(Timer::Background(seq), background_ms);
+        }
+    }
+
+    /// The token of the next call, which is sent with this id.
+    pub(super) fn next_call_token(&self, id: &Value) -> Option<String> {
+        match *self.profile.wire.progress_tokens {
+            ProgressTokens::None => None,
+            ProgressTokens::CallsById => id_key(id),
+            ProgressTokens::CallsByUuid => id_key(&json!(uuid(self.link.next_token))),
+            ProgressTokens::AllByCounter => Some(self.link.next_token.to_string()),
         }
     }
 
@@ -269,6 +274,12 @@ impl HostMachine {
             && self.follows_task(result)
         {
             return self.become_task(seq, result);
+        }
+        if let Ok(result) = &body
+            && let Some((name, need)) = self.needs_of(result)
+        {
+            let state = result.get("requestState").cloned().unwrap_or_default();
+            return self.ask_for(seq, &name, &need, &state);
         }
         let background = call.task.is_some();
         let texts = self.profile.texts.clone();

@@ -4,6 +4,7 @@
 //! Each file in this folder keeps its own part of the state and acts on the whole machine, so these files use
 //! each other: one machine in several files.
 
+mod again;
 mod calls;
 mod catalog;
 mod consent;
@@ -239,6 +240,8 @@ pub struct HostMachine {
 enum Asked {
     Sampling,
     Elicitation,
+    /// A call that is sent again with the answer.
+    Again,
 }
 
 impl HostMachine {

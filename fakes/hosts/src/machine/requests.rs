@@ -84,8 +84,8 @@ impl HostMachine {
         taken.map(|(id, ..)| id)
     }
 
-    fn tell_forms(&mut self) {
-        let forms = self.asked.iter().filter(|(_, asked, _)| *asked == Asked::Elicitation);
+    pub(super) fn tell_forms(&mut self) {
+        let forms = self.asked.iter().filter(|(_, asked, _)| *asked != Asked::Sampling);
         let messages = forms.map(|(.., message)| message.clone()).collect();
         self.tell(HostEventKind::Forms(messages));
     }
@@ -103,14 +103,16 @@ impl HostMachine {
     }
 
     pub(super) fn answer_elicitation(&mut self, action: &str, content: Option<Value>) {
-        if let Some(id) = self.take_asked(Asked::Elicitation) {
-            let mut result = Map::new();
-            result.insert("action".to_owned(), json!(action));
-            if let Some(content) = content {
-                result.insert("content".to_owned(), content);
-            }
-            self.answer(id, Value::Object(result));
+        let again = self.asked.iter().any(|(_, asked, _)| *asked == Asked::Again);
+        let kind = if again { Asked::Again } else { Asked::Elicitation };
+        let Some(asked) = self.take_asked(kind) else { return };
+        let mut result = Map::new();
+        result.insert("action".to_owned(), json!(action));
+        if let Some(content) = content {
+            result.insert("content".to_owned(), content);
         }
+        let result = Value::Object(result);
+        if again { self.send_again(&asked, &result) } else { self.answer(asked, result) }
     }
 
     /// Whether a request for a resource or a prompt can be sent; otherwise reports an error outcome.

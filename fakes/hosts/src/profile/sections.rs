@@ -257,6 +257,9 @@ facts! {
         elicitation: PerMode<OnAsk>,
         /// `elicitation/create` of mode `url`, if the host refuses it although it takes forms.
         url_elicitation: Option<Refusal>,
+        /// An answer to a call that says what it needs of the user, in the newer era: `no_such_method` if the host takes it
+        /// for a result.
+        input_required: PerMode<OnAsk>,
         /// Message of the -32601 error for an unknown method.
         unknown_message: UnknownMessage,
     }
