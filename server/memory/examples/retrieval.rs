@@ -2,7 +2,7 @@
 //! `cargo run --release -p entraclaw-memory --example retrieval [test|dev] [FILE]`.
 //!
 //! The weights of the search were chosen on `dev`; `test` has other seeds. FILE is a set in the form of LongMemEval
-//! (`longmemeval_s.json`). No package of a registry ships one, so it is measured only where somebody has the file.
+//! (`longmemeval_s.json`). No package of a registry ships one, so it is measured only where the file is there.
 
 #![expect(
     clippy::disallowed_methods,

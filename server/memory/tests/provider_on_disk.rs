@@ -1,4 +1,4 @@
-//! Watching on a real disk: a write is told soon, whoever wrote it.
+//! Watching on a real disk: a write by any process is told soon.
 
 #![expect(clippy::disallowed_methods, reason = "the test writes real files, and measures real time")]
 

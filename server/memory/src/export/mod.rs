@@ -1,7 +1,7 @@
 //! A session as a text to read: whole or in short, as Markdown or as the design document's JSON, and lists of sessions.
 //!
 //! From the ground up: `deeds` are the tools that were used and the files that they name, `quote` keeps a text that
-//! somebody wrote within its place, `markdown` joins them, `conversation` and `listing` are the document's JSON.
+//! a person or an agent wrote within its place, `markdown` joins them, `conversation` and `listing` are the document's JSON.
 //!
 //! It must never let the text of a session become structure of what is exported, nor choose what matters by a model.
 
