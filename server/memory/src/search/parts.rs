@@ -21,7 +21,7 @@ pub enum IndexPlace {
     Memory,
 }
 
-/// What [`Memory`] is made of.
+/// What [`Memory`](super::Memory) is made of.
 pub struct MemoryParts {
     /// The home folder.
     pub storage: Arc<dyn Storage>,
