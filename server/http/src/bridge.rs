@@ -194,9 +194,11 @@ impl ServerHandler for Bridge {
         context: Context,
     ) -> Result<CallToolResponse, ErrorData> {
         let answer: Value = self.ask("tools/call", request, &context).await?;
-        let is_task = answer["resultType"] == ResultType::TASK.as_str();
-        let response = if is_task {
+        let kind = answer["resultType"].as_str().unwrap_or_default();
+        let response = if kind == ResultType::TASK.as_str() {
             serde_json::from_value(answer).map(CallToolResponse::Task)
+        } else if kind == ResultType::INPUT_REQUIRED.as_str() {
+            serde_json::from_value(answer).map(CallToolResponse::InputRequired)
         } else {
             serde_json::from_value(answer).map(CallToolResponse::Complete)
         };

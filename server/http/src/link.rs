@@ -16,8 +16,6 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStrea
 use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
 use tokio::time::timeout;
 
-use crate::links::ended;
-
 /// How long a client may take to take a notification; then it is lost to it.
 const TAKEN_WITHIN: Duration = Duration::from_secs(5);
 /// Most changes of resources that wait for one subscriber; more are left out, for a change says only that there is one.
@@ -220,6 +218,11 @@ impl Link {
             let _ = timeout(TAKEN_WITHIN, to.send_notification(notification)).await;
         }
     }
+}
+
+/// The error of a request whose connection has ended.
+pub(crate) fn ended() -> ErrorData {
+    ErrorData::internal_error("the session has ended; begin another one", None)
 }
 
 fn passed_on(error: Value) -> ErrorData {

@@ -9,7 +9,7 @@ use rmcp::ErrorData;
 use tokio::io::DuplexStream;
 use tokio::sync::{Mutex, Semaphore, mpsc};
 
-use crate::link::Link;
+use crate::link::{Link, ended};
 
 /// Most connections at a time.
 pub(crate) const LINKS_MAX: usize = 32;
@@ -61,9 +61,4 @@ impl Links {
         *shared = Some(link.clone());
         Ok(link)
     }
-}
-
-/// The error of a request whose connection has ended.
-pub(crate) fn ended() -> ErrorData {
-    ErrorData::internal_error("the session has ended; begin another one", None)
 }

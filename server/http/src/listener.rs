@@ -61,13 +61,21 @@ pub async fn serve(
             Some(end) = opened.recv() => connections.push(connects(end)),
             Some(()) = connections.next(), if !connections.is_empty() => {}
             Some(()) = clients.next(), if !clients.is_empty() => {}
-            accepted = listener.accept(), if clients.len() < CONNECTIONS_MAX => match accepted {
-                Ok((stream, _)) => clients.push(client(stream, &service, &entry)),
-                Err(error) => {
-                    tracing::warn!(%error, "a connection over HTTP could not be accepted");
-                    sleep(ACCEPT_PAUSE).await;
-                }
-            },
+            stream = accept(&listener), if clients.len() < CONNECTIONS_MAX => {
+                clients.extend(stream.map(|stream| client(stream, &service, &entry)));
+            }
+        }
+    }
+}
+
+/// The next client; `None` after a pause, if it could not be accepted.
+async fn accept(listener: &TcpListener) -> Option<TcpStream> {
+    match listener.accept().await {
+        Ok((stream, _)) => Some(stream),
+        Err(error) => {
+            tracing::warn!(%error, "a connection over HTTP could not be accepted");
+            sleep(ACCEPT_PAUSE).await;
+            None
         }
     }
 }

@@ -164,10 +164,11 @@ impl Events {
 }
 
 fn modern(id: u64, method: &str, mut params: Value) -> Value {
+    let forms = params.as_object_mut().unwrap().remove("forms").is_some();
     let mut meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientInfo": {"name": "vscode", "version": "1"},
-        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientCapabilities": if forms { json!({"elicitation": {"form": {}}}) } else { json!({}) },
     });
     if let Some(token) = params.as_object_mut().unwrap().remove("token") {
         meta["progressToken"] = token;
@@ -304,6 +305,25 @@ async fn requests_that_stand_alone_share_a_connection_and_keep_their_own_ids() {
             (&json!("notifications/resources/updated"), &json!("count://now"))
         );
         assert_eq!(told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 4);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_call_that_needs_something_of_the_user_comes_again() {
+    with_server(|server| async move {
+        let ask = |id: u64, more: Value| {
+            let mut params = json!({"name": "ask", "arguments": {}, "forms": true});
+            params.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            server.request(&modern(id, "tools/call", params))
+        };
+        let needs = Events::of(ask(1, json!({})).send().await.unwrap()).next().await.unwrap();
+        assert_eq!(needs["result"]["resultType"], "input_required", "{needs}");
+        assert_eq!(needs["result"]["inputRequests"]["permit"]["params"]["message"], "May it count?");
+        let said = json!({"permit": {"action": "accept", "content": {"permit": true}}});
+        let again = json!({"requestState": needs["result"]["requestState"], "inputResponses": said});
+        let answer = Events::of(ask(2, again).send().await.unwrap()).next().await.unwrap();
+        assert_eq!(answer["result"]["content"][0]["text"], "permitted\n", "{answer}");
     })
     .await;
 }

@@ -7,6 +7,7 @@ use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use crate::again::token_of;
 use crate::answer::Answer;
 use crate::arguments::Refusal;
 use crate::beyond::Beyond;
@@ -15,7 +16,6 @@ use crate::era::Era;
 use crate::hosts::HostRow;
 use crate::message::{Object, RpcError, take_arguments, text};
 use crate::nearest::nearest;
-use crate::paused::token_of;
 use crate::provider::{Begun, Call, Cancellation, Progress, Step, TIME_LIMIT};
 use crate::session::Session;
 use crate::user::User;
@@ -85,6 +85,12 @@ impl Session {
         let number = self.connection.next_number();
         let row = self.connection.host(caller.client.as_deref());
         let limit = row.map_or(TIME_LIMIT, HostRow::wait_cap);
+        let asks_by_answer = caller.route.era == Era::Modern;
+        let user = if caller.shows_forms {
+            User::with_forms(self.forms.clone(), asks_by_answer.then_some(number))
+        } else {
+            User::without_forms()
+        };
         let call = Call {
             tool,
             arguments,
@@ -94,7 +100,7 @@ impl Session {
             beyond: row.map_or(Beyond::GivenUp, |row| row.beyond(&caller.version, progress.is_some())),
             progress: Progress { to: progress },
             cancellation: Cancellation(cancelled),
-            user: User::of(caller, number, &self.forms),
+            user,
         };
         let Begun::Work { answers, work } = provider.call(call, &mut self.connection)? else { return Ok(()) };
         for provider in &mut self.providers {

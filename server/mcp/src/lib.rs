@@ -5,6 +5,7 @@
 //! while another could happen, write anything but JSON-RPC lines, ask the host for what it did not declare, or know a
 //! provider; the crates above it explain their providers to the host.
 
+mod again;
 pub mod answer;
 pub mod arguments;
 mod asking;

@@ -10,9 +10,6 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
-use crate::connection::Caller;
-use crate::era::Era;
-
 /// The member of the form that is the user's choice.
 const CHOICE: &str = "permit";
 
@@ -55,10 +52,14 @@ pub struct User {
 }
 
 impl User {
-    /// The user at this caller's client, who can be asked if the client declared that it shows forms.
-    pub(crate) fn of(caller: &Caller, call: u64, forms: &mpsc::Sender<Form>) -> Self {
-        let is_modern = caller.route.era == Era::Modern;
-        Self { forms: caller.shows_forms.then(|| forms.clone()), call: is_modern.then_some(call) }
+    /// The user at a client that shows forms. `call` is the call that needs a word, where the call's answer asks for it.
+    pub(crate) fn with_forms(forms: mpsc::Sender<Form>, call: Option<u64>) -> Self {
+        Self { forms: Some(forms), call }
+    }
+
+    /// The user at a client that shows none.
+    pub(crate) fn without_forms() -> Self {
+        Self { forms: None, call: None }
     }
 
     /// Whether the client shows forms.

@@ -10,10 +10,8 @@ use entraclaw_http::{Entry, PATH, TOKEN_CHARS_MIN};
 use entraclaw_seams::random::{Random as _, SplitMix};
 use tokio::net::TcpListener;
 
-use super::environment::Environment;
 use super::output;
-use super::serve::{self, asked_to_stop};
-use crate::app;
+use crate::app::{self, App};
 use crate::config::key::HTTP_TOKEN_VARIABLE;
 
 /// Flags of `serve --http`.
@@ -30,11 +28,15 @@ pub(super) struct Listening {
     origins: Vec<String>,
 }
 
-/// Serves until it is asked to stop.
-pub(super) fn serve(address: SocketAddr, flags: serve::Flags) -> ExitCode {
-    let environment = Environment::read();
-    serve::log(&flags, &environment);
-    match output::block_on(listen(address, flags, environment)) {
+/// Serves until `stop` is ready. Each session is a server that `make` makes; `given` is the token, if there is one.
+pub(super) fn serve(
+    address: SocketAddr,
+    listening: Listening,
+    given: Option<&str>,
+    stop: impl Future<Output = ()>,
+    make: impl FnMut() -> App,
+) -> ExitCode {
+    match output::block_on(listen(address, listening, given, stop, make)) {
         Ok(Ok(())) => ExitCode::SUCCESS,
         Ok(Err(problem)) | Err(problem) => {
             let _ = writeln!(anstream::stderr(), "error: {problem}");
@@ -43,12 +45,18 @@ pub(super) fn serve(address: SocketAddr, flags: serve::Flags) -> ExitCode {
     }
 }
 
-async fn listen(address: SocketAddr, flags: serve::Flags, environment: Environment) -> Result<(), String> {
-    let given = environment.variables.get(HTTP_TOKEN_VARIABLE).map(|token| token.trim().to_owned());
+async fn listen(
+    address: SocketAddr,
+    listening: Listening,
+    given: Option<&str>,
+    stop: impl Future<Output = ()>,
+    mut make: impl FnMut() -> App,
+) -> Result<(), String> {
+    let given = given.map(|token| token.trim().to_owned());
     let is_given = given.is_some();
     let token = given.unwrap_or_else(|| SplitMix::from_os().uuid());
-    let http = flags.http.clone();
-    let entry = Entry::new(&token, address, http.hosts, http.origins).map_err(|error| error.to_string())?;
+    let entry =
+        Entry::new(&token, address, listening.hosts, listening.origins).map_err(|error| error.to_string())?;
     let listener = TcpListener::bind(address).await;
     let listener =
         listener.map_err(|error| format!("{address} can't be listened at: {error}; take another port"))?;
@@ -63,7 +71,7 @@ async fn listen(address: SocketAddr, flags: serve::Flags, environment: Environme
     };
     let _ = writeln!(anstream::stderr(), "entraclaw serves at http://{address}{PATH}\n{token}");
     let connects = move |pipe: entraclaw_http::Pipe| {
-        let mut app = serve::assemble(flags.clone(), &environment);
+        let mut app = make();
         // No host has started this process, so nothing in its environment is one's.
         app.inbox_socket = None;
         app.host_process = None;
@@ -75,7 +83,7 @@ async fn listen(address: SocketAddr, flags: serve::Flags, environment: Environme
     };
     tokio::select! {
         biased;
-        () = asked_to_stop() => Ok(()),
+        () = stop => Ok(()),
         never = entraclaw_http::serve(listener, entry, connects) => match never {},
     }
 }

@@ -53,12 +53,12 @@ pub(super) struct Flags {
     #[arg(long)]
     events: bool,
     #[command(flatten)]
-    pub(super) http: http::Listening,
+    http: http::Listening,
 }
 
 /// The sets that can stand alone.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-pub(super) enum Only {
+enum Only {
     /// Ask other coding agents.
     Ask,
     /// Shared context, and the search over all sessions.
@@ -75,11 +75,14 @@ impl Only {
 }
 
 pub(super) fn serve(flags: Flags) -> ExitCode {
-    if let Some(address) = flags.http.address {
-        return http::serve(address, flags);
-    }
     let environment = Environment::read();
     log(&flags, &environment);
+    if let Some(address) = flags.http.address {
+        let token = environment.variables.get(key::HTTP_TOKEN_VARIABLE).map(String::as_str);
+        let listening = flags.http.clone();
+        let make = || assemble(flags.clone(), &environment);
+        return http::serve(address, listening, token, asked_to_stop(), make);
+    }
     let app = assemble(flags, &environment);
     let runtime = match output::runtime() {
         Ok(runtime) => runtime,
@@ -152,7 +155,7 @@ fn peer(environment: &Environment, home: &str) -> Option<PeerHost> {
 }
 
 /// Starts the log.
-pub(super) fn log(flags: &Flags, environment: &Environment) {
+fn log(flags: &Flags, environment: &Environment) {
     let place = place(flags.clone(), environment);
     logging::start(&place.config.log, &place.storage());
     for trouble in &place.troubles() {
@@ -171,7 +174,7 @@ fn place(flags: Flags, environment: &Environment) -> Place {
 }
 
 /// Makes the server. Every problem is collected as its trouble, which the tools report.
-pub(super) fn assemble(flags: Flags, environment: &Environment) -> App {
+fn assemble(flags: Flags, environment: &Environment) -> App {
     let is_only = flags.only.is_some();
     let place = place(flags, environment);
     let (storage, troubles, home, config) = (place.storage(), place.troubles(), place.home, place.config);

@@ -11,6 +11,7 @@ mod content;
 mod diff;
 mod idle;
 mod json;
+mod kept;
 mod names;
 mod receipt;
 mod recipe;

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 
-use super::asked::kept_from_agents;
+use super::kept::kept_from_agents;
 use crate::config::key::{self, ACCESS_TOKEN_VARIABLE, BOT_SECRET_VARIABLE, HOME_VARIABLE};
 use entraclaw_inbox::rules::{Shell, WaitCommand};
 use entraclaw_inbox::tool::ToolSet;

@@ -6,7 +6,6 @@
 use std::path::PathBuf;
 
 use super::content::Content;
-use super::recipe::FileRecipe;
 use super::request::{Host, Os, Request, Scope};
 
 /// The name of the skill, which is its folder too.
@@ -17,11 +16,10 @@ const TEXT: &str = include_str!("SKILL.md");
 pub(super) const NOT_WRITTEN: &str = "No skill was written: it was not seen where this host reads skills. `entraclaw setup copilot-cli --with context --print` \
      shows its text.";
 
-/// The file of the skill; `None` where it is not known that the host reads one.
-pub(super) fn file(request: &Request) -> Option<FileRecipe> {
+/// The file of the skill and what it holds; `None` where it is not known that the host reads one.
+pub(super) fn file(request: &Request) -> Option<(PathBuf, Content)> {
     let path = skills(request)?.join(NAME).join("SKILL.md");
-    let content = Content::Whole(TEXT.to_owned());
-    Some(FileRecipe { paths: vec![path], purpose: "how to use shared context, for the model", content })
+    Some((path, Content::Whole(TEXT.to_owned())))
 }
 
 fn skills(request: &Request) -> Option<PathBuf> {

@@ -85,17 +85,29 @@ fn read(mut given: Arguments) -> Result<Work, Refusal> {
         let mut found = read(range.unwrap_or_default())?;
         if range.is_none() && offset.is_none() && !fits(&found.content) {
             let count = found.metadata.session_count;
-            for last in (1..=count.saturating_sub(1).min(SESSIONS_TRIED_MAX)).rev() {
+            let newest = |last: usize| -> Result<String, Failure> {
                 let newest = read(Range::LastSessions(last))?;
-                let note = format!(
-                    "[{} older sessions are left out here: call read_context with offset 0, or with a range]\n\n",
-                    count - last
-                );
-                let shown = note + &newest.content;
+                let left_out = count - last;
+                Ok(format!(
+                    "[{left_out} older sessions are left out here: call read_context with offset 0, or with a range]\n\n{}",
+                    newest.content
+                ))
+            };
+            // The most that fit, found by halves: each look reads the file.
+            let (mut fitting, mut beyond) = (None, count.min(SESSIONS_TRIED_MAX));
+            let mut fewest = 1;
+            while fewest < beyond {
+                let middle = fewest.midpoint(beyond);
+                let shown = newest(middle)?;
                 if fits(&shown) {
-                    found.content = shown;
-                    return Ok(Answer::json(&found));
+                    (fitting, fewest) = (Some(shown), middle + 1);
+                } else {
+                    beyond = middle;
                 }
+            }
+            if let Some(shown) = fitting {
+                found.content = shown;
+                return Ok(Answer::json(&found));
             }
         }
         found.content =

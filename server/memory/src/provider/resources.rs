@@ -10,7 +10,6 @@ use serde_json::{Value, json};
 use super::failure::Failure;
 use super::results::ChatSession;
 use super::shared::{From, Shared};
-use super::sight::in_terminals;
 use crate::context::{ContextError, Format, Range};
 use crate::export::{Listed, Page, conversation, list};
 use crate::stores::{self, Agent};
@@ -124,7 +123,9 @@ impl Wanted {
                 let listed: Vec<ChatSession> = listed.into_iter().map(ChatSession::of).collect();
                 Ok(Content::json(&json!({"sessions": listed})))
             }
-            Self::CliSessions => Ok(Content::json(&json!({"sessions": sessions(shared, &in_terminals())}))),
+            Self::CliSessions => {
+                Ok(Content::json(&json!({"sessions": sessions(shared, &Agent::in_terminals())})))
+            }
             Self::Session(id, offset) => {
                 let workspace = shared.workspace(None, from)?;
                 let wanted = stores::Wanted { session: id, agent: None, workspace: &workspace };

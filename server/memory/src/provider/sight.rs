@@ -38,7 +38,7 @@ impl Sight {
                 Self { files: path.into_iter().map(look).collect(), ..Self::default() }
             }
             Wanted::Sessions => Self::of_agents(shared, &[Agent::Vscode]),
-            Wanted::CliSessions => Self::of_agents(shared, &in_terminals()),
+            Wanted::CliSessions => Self::of_agents(shared, &Agent::in_terminals()),
             Wanted::Session(id, _) => {
                 let Ok(workspace) = shared.workspace(None, from) else { return Self::default() };
                 let wanted = stores::Wanted { session: id, agent: None, workspace: &workspace };
@@ -69,7 +69,7 @@ impl Sight {
         let mut folders: BTreeSet<PathBuf> = own.take(FOLDERS_MAX).map(Path::to_owned).collect();
         let agents = match wanted {
             Wanted::Sessions => vec![Agent::Vscode],
-            Wanted::CliSessions => in_terminals(),
+            Wanted::CliSessions => Agent::in_terminals(),
             _ => Vec::new(),
         };
         let homes = agents.into_iter().flat_map(|agent| shared.parts.homes.of(agent));
@@ -105,11 +105,6 @@ fn stores_of(shared: &Shared, home: &Path) -> BTreeSet<PathBuf> {
         }
     }
     found.into_iter().filter(|folder| files.folder(folder).is_some()).collect()
-}
-
-/// The agents of terminals.
-pub(super) fn in_terminals() -> Vec<Agent> {
-    Agent::ALL.into_iter().filter(|agent| *agent != Agent::Vscode).collect()
 }
 
 /// Listens for changes in folders.

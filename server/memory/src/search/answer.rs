@@ -6,13 +6,14 @@ use super::ask::Ask;
 use super::catalog::found;
 use super::judge::Judge;
 use super::memory::Memory;
+use super::page::role_number;
 use super::page::{kept, places};
 use super::parts::MemoryError;
 use super::query::{Answer, Filter, SessionHit, Snippet};
 use super::rank::{Candidate, Ranked, Source};
 use super::scout::Scout;
 use super::snippet::snippet;
-use super::weights::{RECENCY, ROLES, SESSION, TITLE, recency};
+use super::weights::{SESSION, TITLE, multiplier, recency};
 use super::window::Window;
 use crate::stores::{Message, Place, Role, read_again};
 
@@ -106,9 +107,8 @@ impl Memory {
                     continue;
                 }
                 if let Some(score) = judge.judge(&message.text) {
-                    let role =
-                        ROLES[usize::try_from(super::page::role_number(message.role)).unwrap_or_default()];
-                    let score = score * role * (1.0 + RECENCY * recency(message.at, now));
+                    let role = role_number(message.role);
+                    let score = score * multiplier(role, recency(message.at, now));
                     best.push(Judged { message, file: candidate.file, score });
                 }
             }

@@ -5,7 +5,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use super::ask::Ask;
 use super::catalog::{Catalog, key};
 use super::schema::stems;
 use crate::stores::Session;
@@ -86,11 +85,11 @@ impl Groups {
         }
     }
 
-    /// The files whose titles have words of a query, with the bits of these words.
-    pub(super) fn titled(&self, ask: &Ask) -> BTreeMap<u64, u32> {
+    /// The files whose titles have these stems, with the bits of their places.
+    pub(super) fn titled<'a>(&self, stems: impl Iterator<Item = &'a str>) -> BTreeMap<u64, u32> {
         let mut found: BTreeMap<u64, u32> = BTreeMap::new();
-        for (bit, wanted) in ask.wanted.iter().enumerate() {
-            for file in self.by_stem.get(&wanted.stem).into_iter().flatten() {
+        for (bit, stem) in stems.enumerate() {
+            for file in self.by_stem.get(stem).into_iter().flatten() {
                 *found.entry(*file).or_default() |= 1 << bit;
             }
         }

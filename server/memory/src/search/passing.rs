@@ -11,8 +11,7 @@ use super::memory::Memory;
 use super::page::role_number;
 use super::parts::MemoryError;
 use super::query::Filter;
-use super::rank::multiplier;
-use super::weights::recency;
+use super::weights::{multiplier, recency};
 
 /// Seconds of a page whose messages tell no time.
 const NO_TIME: i64 = i64::MIN;

@@ -15,8 +15,7 @@ use super::page::role_number;
 use super::parts::MemoryError;
 use super::passing::Passing;
 use super::query::Filter;
-use super::weights::{NEAR, ROLES, TITLE, recency};
-use crate::stores::Role;
+use super::weights::{NEAR, TITLE, multiplier, recency};
 
 /// The usual parameters of BM25. A page counts a word once.
 const K1: f32 = 1.2;
@@ -124,7 +123,7 @@ impl Memory {
             );
         }
         if must == 0 && filter.is_of_sessions() {
-            for (file, mask) in self.groups.titled(ask) {
+            for (file, mask) in self.groups.titled(ask.wanted.iter().map(|wanted| &*wanted.stem)) {
                 let group =
                     usize::try_from(file).ok().and_then(|file| of_file.get(file)).copied().unwrap_or(NONE);
                 if let Some(tally) = tallies.get_mut(group as usize) {
@@ -249,11 +248,6 @@ fn fresh_score(ask: &Ask, stems: &std::collections::BTreeSet<String>) -> (u32, f
     (mask, score)
 }
 
-pub(super) fn multiplier(role: u64, recency: f32) -> f32 {
-    let role = usize::try_from(role).ok().and_then(|role| ROLES.get(role)).copied().unwrap_or(1.0);
-    role * (1.0 + super::weights::RECENCY * recency)
-}
-
 /// Words of an average page.
 #[expect(clippy::cast_precision_loss, reason = "a weight needs no more digits")]
 fn average(words: u64, pages: u32) -> f32 {
@@ -269,6 +263,3 @@ fn by_norm(average: f32) -> Vec<f32> {
     };
     (0..=u8::MAX).map(count).collect()
 }
-
-/// The number of a role's place in [`ROLES`].
-const _: () = assert!(role_number(Role::Summary) == 3);

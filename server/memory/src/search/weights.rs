@@ -4,10 +4,13 @@
 
 use jiff::Timestamp;
 
+use super::page::role_number;
+use crate::stores::Role;
+
 /// By role, in the order of the index: the person, the agent, tools, summaries. What tools say is mostly a copy of files.
 pub(super) const ROLES: [f32; 4] = [1.0, 1.0, 0.7, 0.9];
 /// How much more a message of this moment counts than an old one.
-pub(super) const RECENCY: f32 = 0.15;
+const RECENCY: f32 = 0.15;
 /// After how many days half of that is left.
 const RECENCY_DAYS: f32 = 30.0;
 /// What a word in the title of a session counts beside one in a message.
@@ -27,6 +30,15 @@ pub(super) const GRAMMAR: f32 = 0.15;
 pub(super) const BESIDE: f32 = 0.1;
 /// What the words of a query count in addition that stand in one sentence.
 pub(super) const NEARBY: f32 = 6.0;
+
+/// The number of a role is its place in [`ROLES`].
+const _: () = assert!(role_number(Role::Summary) == 3);
+
+/// What the score of a message is multiplied by, by the number of its role and its [`recency`].
+pub(super) fn multiplier(role: u64, recency: f32) -> f32 {
+    let role = usize::try_from(role).ok().and_then(|role| ROLES.get(role)).copied().unwrap_or(1.0);
+    role * (1.0 + RECENCY * recency)
+}
 
 /// From 1 for this moment down to 0 for long ago.
 #[expect(clippy::cast_precision_loss, reason = "a weight needs no more digits")]

@@ -115,8 +115,9 @@ impl Search<'_> {
                 }
             }
             Agent::Opencode => {
-                let troubles = opencode::find(self.files, home, &mut self.found);
-                self.troubles.extend(troubles);
+                let mut paths = Vec::new();
+                self.troubles.extend(opencode::find(self.files, home, &mut paths));
+                self.found.extend(paths.into_iter().map(|path| Found { agent, path }));
             }
             Agent::Qwen => {
                 for project in self.below(&home.join("projects")) {

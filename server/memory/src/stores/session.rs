@@ -37,6 +37,11 @@ impl Agent {
     pub const CLIS: [Self; 6] =
         [Self::Copilot, Self::Claude, Self::Codex, Self::Gemini, Self::Qwen, Self::Opencode];
 
+    /// The agents of terminals.
+    pub fn in_terminals() -> Vec<Self> {
+        Self::ALL.into_iter().filter(|agent| *agent != Self::Vscode).collect()
+    }
+
     /// The name of the agent in arguments and answers.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -94,7 +94,11 @@ pub fn recipe(request: &Request) -> Recipe {
     recipe.notes.extend(asked::notes(request));
     if request.added.contains(&ToolSet::Context) {
         match skill::file(request) {
-            Some(file) => recipe.files.push(file),
+            Some((path, content)) => recipe.files.push(FileRecipe {
+                paths: vec![path],
+                purpose: "how to use shared context, for the model",
+                content,
+            }),
             None => recipe.notes.push(skill::NOT_WRITTEN.to_owned()),
         }
     }

@@ -9,14 +9,13 @@ mod files;
 
 use std::collections::BTreeSet;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::find::Found;
 use super::gather::{Gather, time, word};
 use super::parts::words;
-use super::session::{Agent, Message, Place, Role};
+use super::session::{Message, Place, Role};
 use crate::files::{Files, Standing};
 
 /// Most sessions, and most parts of one session.
@@ -43,17 +42,13 @@ struct Said {
 }
 
 /// The sessions in a data folder, and what can't be read.
-pub(super) fn find(
-    files: &dyn Files,
-    home: &Path,
-    found: &mut Vec<Found>,
-) -> Vec<(std::path::PathBuf, String)> {
+pub(super) fn find(files: &dyn Files, home: &Path, found: &mut Vec<PathBuf>) -> Vec<(PathBuf, String)> {
     let mut troubles = Vec::new();
     let mut known = BTreeSet::new();
-    let mut add = |path: std::path::PathBuf, id: &str| {
+    let mut add = |path: PathBuf, id: &str| {
         // A session that was taken over into the database stays as files too.
         if known.insert(id.to_owned()) {
-            found.push(Found { agent: Agent::Opencode, path });
+            found.push(path);
         }
     };
     let names = files.list(home).unwrap_or_else(|error| {
