@@ -185,3 +185,28 @@ fn status_and_doctor_know_the_memory_once_there_is_one() {
         assert_eq!((mode("memory"), mode("memory/index"), mode("memory/catalog.json")), (0, 0, 0));
     }
 }
+
+#[test]
+fn what_a_person_forgets_is_shown_first_and_never_found_again() {
+    let fixture = fixture();
+    let found = |words: &str| json(&fixture.run(&["recall", "--json", words]))["total"].as_u64().unwrap();
+    let before = found("redis");
+    assert!(before > 1);
+    let would = fixture.run(&["recall", "--forget", "session", ID]);
+    assert!(would.out.starts_with("would forget ") && would.out.contains(ID), "{}", would.out);
+    assert!(would.out.contains("add --yes") && found("redis") == before);
+    let gone = fixture.run(&["recall", "--forget", "session", ID, "--yes"]);
+    assert!(
+        gone.out.starts_with("forgot ") && gone.out.contains("own files still have them"),
+        "{}",
+        gone.out
+    );
+    assert!(found("redis") < before);
+    let words = fixture.run(&["recall", "--forget", "words", "redis", "--yes"]);
+    assert!(words.out.starts_with("forgot "), "{}", words.out);
+    assert_eq!(found("redis"), 0);
+    let unknown = fixture.run(&["recall", "--forget", "session", "none-such"]);
+    assert!(unknown.code == 1 && unknown.err.contains("no session has the id none-such"), "{}", unknown.err);
+    let alone = fixture.run(&["recall", "redis", "--yes"]);
+    assert!(alone.code == 2 && alone.err.contains("--forget"), "{}", alone.err);
+}

@@ -1,9 +1,10 @@
 //! `entraclaw recall`: finds what was said to any agent on this machine.
 //!
 //! From the ground up: `since` reads a moment, `progress` shows how far a first indexing is, `view` is the answer as a
-//! document, `show` as lines, `whole` one session from its beginning to its end. It must never write into an agent's
-//! store, nor show a secret.
+//! document, `show` as lines, `whole` one session from its beginning to its end, `forget` the way to find something never
+//! again. It must never write into an agent's store, nor show a secret.
 
+mod forget;
 mod progress;
 mod show;
 mod since;
@@ -37,6 +38,7 @@ const COMMITTED: usize = 50;
 const EXAMPLE: &str = "\
 Example: entraclaw recall \"why did we drop redis\" --since 30d
 Words between quotes must stand together: entraclaw recall '\"file lock\"'
+Never find it again: entraclaw recall --forget words \"project falcon\", then the same with --yes
 Exit codes: 0 searched, also if nothing was found; 1 the sessions can't be searched; 2 wrong usage.";
 
 /// Flags of `recall`.
@@ -63,6 +65,12 @@ pub(super) struct Flags {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
+    /// Never find again what QUERY stands for; without --yes it only shows what would go
+    #[arg(long, value_name = "WHAT", conflicts_with_all = ["json", "open", "since"])]
+    forget: Option<forget::What>,
+    /// Forget it, and do not only show it
+    #[arg(long, requires = "forget")]
+    yes: bool,
 }
 
 pub(super) fn run(flags: Flags) -> ExitCode {
@@ -81,7 +89,7 @@ fn recall(flags: Flags) -> Done {
     let since = since.transpose().map_err(usage)?;
     let environment = Environment::read();
     let place = Place::find(Entry::Take, flags.home, Vec::new(), &environment).usable()?;
-    let ContextSeams { homes, index, .. } = environment.context(&place.home_text());
+    let ContextSeams { homes, index, cwd, .. } = environment.context(&place.home_text());
     let storage = place.storage();
     storage.create_dir(INDEX).map_err(|error| super::place::unusable(&error))?;
     let is_first = storage.len(INDEXED).is_ok_and(|found| found.is_none());
@@ -96,8 +104,12 @@ fn recall(flags: Flags) -> Done {
     let mut memory = Memory::open(parts).map_err(|error| error.to_string())?;
     let refreshed = memory.refresh().map_err(|error| error.to_string())?;
     files.finish();
-    let filter =
-        Filter { agent: flags.agent.as_deref().and_then(Agent::by_name), since, ..Filter::default() };
+    let agent = flags.agent.as_deref().and_then(Agent::by_name);
+    if let Some(what) = flags.forget {
+        let wish = forget::Wish { what, query: &query, agent, cwd: &cwd };
+        return Ok(output::text(&forget::forget(&mut memory, &wish, flags.yes)?, ExitCode::SUCCESS));
+    }
+    let filter = Filter { agent, since, ..Filter::default() };
     let limit = usize::from(flags.limit.max(flags.open.unwrap_or(0)));
     let answer = memory.search(&query, &filter, limit).map_err(|error| error.to_string())?;
     let mut library = Library::new(files, homes);

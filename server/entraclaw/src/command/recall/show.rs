@@ -41,8 +41,11 @@ pub(super) fn human(recalled: &Recalled, now: Timestamp) -> String {
     if left > 0 {
         let _ = writeln!(out, "\n{left} more; see them with --limit {}", recalled.total);
     }
+    if recalled.is_cut {
+        let _ = writeln!(out, "\nThere may be more: the words between quotes are common; add a rarer one");
+    }
     if recalled.unreadable > 0 {
-        let files = counted(recalled.unreadable as u64, "file or folder");
+        let files = counted(recalled.unreadable as u64, "path");
         let _ = writeln!(out, "\n{DIM}{files} can't be read; `entraclaw doctor` names them{DIM:#}");
     }
     out
@@ -113,6 +116,7 @@ mod tests {
             v: 1,
             query: "drop Redis".to_owned(),
             total: 3,
+            is_cut: false,
             sessions: vec![RecalledSession {
                 agent: Agent::Claude,
                 id: "a".to_owned(),
@@ -140,7 +144,7 @@ mod tests {
             plain,
             "3 sessions tell of \"drop Redis\"\n\n1. Storage\n   claude, 60 min ago, /home/alice/project, runs now\n   \
              agent: we drop redis\n   later, you: we drop redis\n   cd -- /home/alice/project && claude --resume a\n\n2 more; see them with --limit 3\n\n\
-             1 file or folder can't be read; `entraclaw doctor` names them\n"
+             1 path can't be read; `entraclaw doctor` names them\n"
         );
         assert!(shown.contains(&format!("{FOUND}redis{FOUND:#}")) && !shown.contains(&format!("{FOUND}we")));
     }

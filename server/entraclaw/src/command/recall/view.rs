@@ -23,6 +23,9 @@ pub struct Recalled {
     pub query: String,
     /// All sessions that were found.
     pub total: usize,
+    /// Whether there may be more: a phrase of common words stands in too many places to look at all.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_cut: bool,
     /// The best of them, best first.
     pub sessions: Vec<RecalledSession>,
     /// Files and folders of agents that can't be read.
@@ -81,6 +84,7 @@ pub(super) fn recalled(query: &str, answer: &Answer, library: &Library, unreadab
         v: 1,
         query: safe_line(query, QUERY_CHARS),
         total: answer.total,
+        is_cut: answer.is_cut,
         sessions: answer.sessions.iter().map(|hit| session(hit, library)).collect(),
         unreadable,
     }
