@@ -9,6 +9,7 @@ use tantivy::DocAddress;
 
 use super::forgotten::{Forget, Rule, Rules};
 use super::memory::{LOCK, Memory, TURN_WAIT_MS};
+use super::pace::Pace;
 use super::parts::MemoryError;
 use super::rank::{Candidate, Source};
 use crate::stores::Session;
@@ -66,9 +67,9 @@ impl Memory {
                 }
             }
         }
-        let mut writer = self.writer()?;
+        let mut writer = self.writer(Pace::USUAL)?;
         self.drain(&writer)?;
-        self.prepare(&mut writer)?;
+        self.save(&mut writer)?;
         self.purge(writer)?;
         drop(lock);
         self.refresh()?;

@@ -9,24 +9,19 @@ use entraclaw_seams::storage::{Lock, Stamp};
 use tantivy::directory::RamDirectory;
 use tantivy::index::SegmentId;
 use tantivy::indexer::NoMergePolicy;
-use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, SegmentMeta, TantivyError, Term};
+use tantivy::{Index, IndexReader, IndexWriter, ReloadPolicy, TantivyError, Term};
 
 use super::catalog::Catalog;
 use super::folder::PrivateFolder;
 use super::forgotten::Rules;
 use super::fresh::Fresh;
 use super::groups::Groups;
+use super::pace::{Pace, joined, policy, worn};
 use super::parts::{IndexPlace, MemoryError, MemoryParts};
 use super::schema::{Fields, STEMS, analyzer, schema};
 
-/// Memory of the writer; the least that it takes.
-const WRITER_BYTES: usize = 15_000_000;
-/// Messages of a commit after which all parts of the index are made one.
+/// Messages of a commit that are much for an index that is not large.
 const MUCH: usize = 20_000;
-/// Parts of the index after which small ones are made one.
-const PARTS_MAX: usize = 8;
-/// A part is made anew when more than one in so many of its pages was deleted.
-const WORN_PARTS: u32 = 3;
 /// How long the beginning of an index waits for another process.
 pub(super) const TURN_WAIT_MS: u64 = 30_000;
 pub(super) const LOCK: &str = "memory/lock";
@@ -85,10 +80,10 @@ impl Memory {
         }
         self.catalog.begin_anew();
         self.groups = Groups::default();
-        let mut writer = self.writer()?;
+        let mut writer = self.writer(Pace::USUAL)?;
         writer.delete_all_documents()?;
-        self.prepare(&mut writer)?;
-        self.purge(writer)
+        self.save(&mut writer)?;
+        self.join(writer, &[])
     }
 
     /// Reads what another process has written.
@@ -120,25 +115,36 @@ impl Memory {
         Ok(lock.filter(|_| is_current))
     }
 
-    pub(super) fn writer(&self) -> Result<IndexWriter, MemoryError> {
-        let writer = self.index.writer_with_num_threads(1, WRITER_BYTES)?;
-        // Parts are joined here, at the end of a commit, so that no thread goes on beside a query.
-        writer.set_merge_policy(Box::new(NoMergePolicy));
+    pub(super) fn writer(&self, pace: Pace) -> Result<IndexWriter, MemoryError> {
+        let writer = self.index.writer_with_num_threads(pace.threads, pace.threads * pace.arena_bytes)?;
+        if pace.is_low {
+            writer.set_merge_policy(Box::new(policy()));
+        } else {
+            // Parts are joined here, at the end of a commit, so that no thread goes on beside a query.
+            writer.set_merge_policy(Box::new(NoMergePolicy));
+        }
         Ok(writer)
     }
 
-    /// Commits `messages` messages.
-    pub(super) fn commit(&mut self, mut writer: IndexWriter, messages: usize) -> Result<(), MemoryError> {
-        self.prepare(&mut writer)?;
-        if messages >= MUCH {
-            return self.purge(writer);
-        }
-        let parts = small_parts(&self.index.searchable_segment_metas()?);
-        self.merge(writer, &parts)
+    /// Commits `messages` messages, and ends the writing.
+    pub(super) fn commit(
+        &mut self,
+        mut writer: IndexWriter,
+        pace: Pace,
+        messages: usize,
+    ) -> Result<(), MemoryError> {
+        self.save(&mut writer)?;
+        // The writer of a low pace joins parts by itself.
+        let parts = if pace.is_low {
+            Vec::new()
+        } else {
+            joined(&self.index.searchable_segment_metas()?, messages >= MUCH)
+        };
+        self.join(writer, &parts)
     }
 
     /// Commits the index, and then the catalog that belongs to it.
-    pub(super) fn prepare(&mut self, writer: &mut IndexWriter) -> Result<(), MemoryError> {
+    pub(super) fn save(&mut self, writer: &mut IndexWriter) -> Result<(), MemoryError> {
         for number in std::mem::take(&mut self.dead) {
             writer.delete_term(Term::from_field_u64(self.fields.file, number));
         }
@@ -152,31 +158,24 @@ impl Memory {
         Ok(())
     }
 
-    /// Makes the index one part, without what was deleted, and removes the files of the old parts.
+    /// Makes parts anew of which something was deleted, so that no file holds it any more.
     pub(super) fn purge(&mut self, writer: IndexWriter) -> Result<(), MemoryError> {
-        let parts = self.index.searchable_segment_ids()?;
-        self.merge(writer, &parts)
+        let parts = worn(&self.index.searchable_segment_metas()?);
+        self.join(writer, &parts)
     }
 
-    fn merge(&mut self, mut writer: IndexWriter, parts: &[SegmentId]) -> Result<(), MemoryError> {
-        if !parts.is_empty() {
+    /// Makes each of these groups of parts one, and removes the files of the old ones.
+    fn join(&mut self, mut writer: IndexWriter, groups: &[Vec<SegmentId>]) -> Result<(), MemoryError> {
+        for parts in groups {
             writer.merge(parts).wait()?;
         }
         // The reader lets go of the old files, so that they can be removed.
         self.reader.reload()?;
         writer.garbage_collect_files().wait()?;
         writer.wait_merging_threads()?;
+        self.reader.reload()?;
         Ok(())
     }
-}
-
-/// The parts that are to become one: small ones, when there are many, and those of which much was deleted.
-fn small_parts(parts: &[SegmentMeta]) -> Vec<SegmentId> {
-    let all: u64 = parts.iter().map(|part| u64::from(part.num_docs())).sum();
-    let is_small = |part: &SegmentMeta| u64::from(part.num_docs()) * 2 <= all;
-    let is_worn = |part: &SegmentMeta| part.num_deleted_docs() * WORN_PARTS > part.max_doc();
-    let many = parts.len() > PARTS_MAX;
-    parts.iter().filter(|part| (many && is_small(part)) || is_worn(part)).map(SegmentMeta::id).collect()
 }
 
 type Opened = (Index, IndexReader, Fields);

@@ -3,7 +3,7 @@
 //! From the ground up: `schema` says what is indexed, `page` puts messages together, `catalog` says which file was read
 //! how far, `forgotten` what must not be found, `fresh` holds what is newer than the index, `groups` which files are one
 //! session, `folder` where the index is. `query` and `ask` are what is asked, `weights` what counts how much. `memory`
-//! joins them: it is opened and committed there, reads files in `refresh`, ranks sessions in `rank` by the pages
+//! joins them: it is opened and committed there, reads files in `refresh` at a `pace`, ranks sessions in `rank` by the pages
 //! that are `passing`, reads the best again
 //! through a `window` in which a `scout` looks for phrases, judges them in `judge` and answers in `answer`, with a
 //! `snippet` and what `superseded` it; `forget` takes things out.
@@ -21,6 +21,7 @@ mod fresh;
 mod groups;
 mod judge;
 mod memory;
+mod pace;
 mod page;
 mod parts;
 mod passing;

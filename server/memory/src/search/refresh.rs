@@ -11,9 +11,10 @@ use tantivy::IndexWriter;
 use super::catalog::Entry;
 use super::fresh::{Fresh, MESSAGES_MAX};
 use super::memory::Memory;
+use super::pace::Pace;
 use super::page::Pages;
 use super::parts::MemoryError;
-use crate::stores::{Agent, Batch, Tally, find, read};
+use crate::stores::{Agent, Batch, Found, Tally, find, read_piece};
 
 /// Messages that wait at most while another process commits; what comes after them is read later.
 const WAITING_MAX: usize = 8 * MESSAGES_MAX;
@@ -30,51 +31,85 @@ pub struct Refreshed {
     /// What was not understood, by agent.
     pub tallies: BTreeMap<Agent, Tally>,
 }
-/// Bytes of texts that wait to be indexed at most.
-const QUEUED_BYTES_MAX: usize = 16 * 1024 * 1024;
+
+/// Where what is read goes once there is much of it: the writer, whose turn it is, and how many bytes it was given.
+struct Bulk {
+    writer: IndexWriter,
+    _turn: Box<dyn Lock>,
+    queued_bytes: usize,
+}
 
 impl Memory {
     /// Reads what the agents' files have gained. Much of it is committed at once; a little waits for more.
     pub fn refresh(&mut self) -> Result<Refreshed, MemoryError> {
         self.catch_up()?;
         let (all, troubles) = find(&*self.parts.files, &self.parts.homes);
-        let mut done = Refreshed { troubles, ..Refreshed::default() };
+        let done = Refreshed { troubles, ..Refreshed::default() };
+        let pace = if self.catalog.files.is_empty() { Pace::of(self.bytes(&all)) } else { Pace::USUAL };
+        if pace.is_low {
+            return behind_others(|| self.take_all(all, pace, done));
+        }
+        self.take_all(all, pace, done)
+    }
+
+    /// How long these files are together.
+    fn bytes(&self, all: &[Found]) -> u64 {
+        let length = |found: &Found| self.parts.files.look(&found.path).ok().flatten().map(|file| file.bytes);
+        all.iter().filter_map(length).sum()
+    }
+
+    fn take_all(
+        &mut self,
+        all: Vec<Found>,
+        pace: Pace,
+        mut done: Refreshed,
+    ) -> Result<Refreshed, MemoryError> {
         let mut seen: BTreeSet<u64> = BTreeSet::new();
         let known: Vec<u64> = self.catalog.files.keys().copied().collect();
-        let mut bulk: Option<(IndexWriter, Box<dyn Lock>)> = None;
-        let (mut is_cut, mut queued) = (false, 0);
-        for file in all {
-            if self.fresh.len() > WAITING_MAX {
-                is_cut = true;
-                break;
-            }
-            let number = self.groups.number(&file.path);
-            seen.extend(number);
-            let mark = number.and_then(|number| self.catalog.files.get(&number)).map(|entry| &entry.mark);
-            let batch = match read(&*self.parts.files, &file, mark) {
-                Ok(Some(batch)) => batch,
-                Ok(None) => continue,
-                Err(error) => {
-                    done.troubles.push((file.path, error.to_string()));
-                    continue;
+        let mut bulk: Option<Bulk> = None;
+        let mut is_cut = false;
+        'files: for file in all {
+            let mut is_new = true;
+            // A long log is read in pieces.
+            loop {
+                if self.fresh.len() > WAITING_MAX {
+                    is_cut = true;
+                    break 'files;
                 }
-            };
-            done.files += 1;
-            done.messages += batch.messages.len();
-            done.tallies.entry(file.agent).or_default().add(&batch.tally);
-            self.take(number, batch);
-            if self.fresh.len() > MESSAGES_MAX && bulk.is_none() {
-                let lock = self.turn()?;
-                bulk = lock.map(|lock| self.writer().map(|writer| (writer, lock))).transpose()?;
-            }
-            if let Some((writer, _)) = &mut bulk {
-                let texts = self.fresh.iter().map(|fresh| fresh.message.text.len());
-                queued += texts.sum::<usize>();
-                self.drain(writer)?;
-                if queued > QUEUED_BYTES_MAX {
-                    // It waits until the queue is empty. Without this the queue would hold all that is read.
-                    writer.prepare_commit()?;
-                    queued = 0;
+                let number = self.groups.number(&file.path);
+                seen.extend(number);
+                let mark = number.and_then(|number| self.catalog.files.get(&number)).map(|entry| &entry.mark);
+                let batch = match read_piece(&*self.parts.files, &file, mark) {
+                    Ok(Some(batch)) => batch,
+                    Ok(None) => break,
+                    Err(error) => {
+                        done.troubles.push((file.path, error.to_string()));
+                        break;
+                    }
+                };
+                done.files += usize::from(std::mem::take(&mut is_new));
+                done.messages += batch.messages.len();
+                done.tallies.entry(file.agent).or_default().add(&batch.tally);
+                let has_more = batch.has_more;
+                self.take(number, batch);
+                if self.fresh.len() > MESSAGES_MAX && bulk.is_none() {
+                    let turn = self.turn()?;
+                    let begin =
+                        |turn| self.writer(pace).map(|writer| Bulk { writer, _turn: turn, queued_bytes: 0 });
+                    bulk = turn.map(begin).transpose()?;
+                }
+                if let Some(bulk) = &mut bulk {
+                    bulk.queued_bytes +=
+                        self.fresh.iter().map(|fresh| fresh.message.text.len()).sum::<usize>();
+                    self.drain(&bulk.writer)?;
+                    if bulk.queued_bytes > pace.stage_bytes {
+                        // It waits until the queue is empty: without this the queue would hold all that is read.
+                        self.save(&mut bulk.writer)?;
+                        bulk.queued_bytes = 0;
+                    }
+                }
+                if !has_more {
+                    break;
                 }
             }
         }
@@ -82,8 +117,8 @@ impl Memory {
             let gone = known.into_iter().filter(|number| !seen.contains(number));
             gone.for_each(|number| self.drop_file(number));
         }
-        if let Some((writer, _lock)) = bulk {
-            self.commit(writer, done.messages)?;
+        if let Some(bulk) = bulk {
+            self.commit(bulk.writer, pace, done.messages)?;
         }
         Ok(done)
     }
@@ -94,10 +129,10 @@ impl Memory {
             return Ok(());
         }
         let Some(_lock) = self.turn()? else { return Ok(()) };
-        let writer = self.writer()?;
+        let writer = self.writer(Pace::USUAL)?;
         let messages = self.fresh.len();
         self.drain(&writer)?;
-        self.commit(writer, messages)
+        self.commit(writer, Pace::USUAL, messages)
     }
 
     fn take(&mut self, number: Option<u64>, batch: Batch) {
@@ -155,3 +190,26 @@ impl Memory {
         pages.map_or(Ok(()), Pages::finish)
     }
 }
+
+/// Does work to which the system prefers other work, on a thread of its own: a thread can't go back to its old priority.
+fn behind_others<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    std::thread::scope(|scope| {
+        let lowered = scope.spawn(|| {
+            lower_priority();
+            work()
+        });
+        lowered.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+/// On Linux the priority is a thread's own, and the threads that it starts have it too.
+#[cfg(target_os = "linux")]
+fn lower_priority() {
+    const STEPS: i32 = 10;
+    // Without it the work is done as any other.
+    let _ = rustix::process::nice(STEPS);
+}
+
+/// Elsewhere the priority is that of the whole process.
+#[cfg(not(target_os = "linux"))]
+fn lower_priority() {}

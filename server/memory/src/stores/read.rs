@@ -18,6 +18,8 @@ use crate::files::{Files, Standing, read_whole};
 
 /// Longest log that is read.
 const LOG_BYTES_MAX: u64 = 512 * 1024 * 1024;
+/// How much of a log is read at once, where that is enough.
+const PIECE_BYTES: u64 = 32 * 1024 * 1024;
 /// Longest line of a log.
 const LINE_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// How much of a file is read to learn which session it holds.
@@ -32,8 +34,10 @@ pub struct Batch {
     pub mark: Mark,
     /// The messages, oldest first.
     pub messages: Vec<Message>,
-    /// Whether these are all messages of the file, so that earlier ones count no more.
+    /// Whether these are the first messages of the file, so that earlier ones count no more.
     pub is_from_start: bool,
+    /// Whether the file has more than this piece.
+    pub has_more: bool,
     /// What was not understood.
     pub tally: Tally,
 }
@@ -51,11 +55,30 @@ impl Batch {
 ///
 /// Fails with the error of the disk, or if the file is longer than a reader takes.
 pub fn read(files: &dyn Files, found: &Found, mark: Option<&Mark>) -> io::Result<Option<Batch>> {
+    read_up_to(files, found, mark, None)
+}
+
+/// Reads what was written since `mark`, of a log no more than a piece; `None` if there is nothing new.
+///
+/// # Errors
+///
+/// Fails with the error of the disk, or if the file is longer than a reader takes.
+pub fn read_piece(files: &dyn Files, found: &Found, mark: Option<&Mark>) -> io::Result<Option<Batch>> {
+    read_up_to(files, found, mark, Some(PIECE_BYTES))
+}
+
+fn read_up_to(
+    files: &dyn Files,
+    found: &Found,
+    mark: Option<&Mark>,
+    piece_bytes: Option<u64>,
+) -> io::Result<Option<Batch>> {
     let path = &found.path;
-    let Some(standing) = standing(files, found)? else { return Ok(None) };
+    let Some(mut standing) = standing(files, found)? else { return Ok(None) };
     if mark.is_some_and(|mark| mark.is_current(standing)) {
         return Ok(None);
     }
+    let whole_bytes = standing.bytes;
     let is_document = path.extension().is_some_and(|extension| extension == "json");
     let (gather, offset, is_from_start) = match (found.agent, line_reader(found.agent)) {
         (Agent::Opencode, _) => {
@@ -63,7 +86,12 @@ pub fn read(files: &dyn Files, found: &Found, mark: Option<&Mark>) -> io::Result
             opencode::read(files, path, &mut gather)?;
             (gather, standing.bytes, true)
         }
-        (_, Some(line)) => log(files, found, standing, mark, line)?,
+        (_, Some(line)) => {
+            let (read, end) = log(files, found, standing, mark, line, piece_bytes)?;
+            // The mark of a piece is that of a file which has grown since.
+            standing.bytes = end;
+            read
+        }
         (Agent::Gemini, None) if is_document => {
             (document(files, found, gemini::document)?, standing.bytes, true)
         }
@@ -77,7 +105,8 @@ pub fn read(files: &dyn Files, found: &Found, mark: Option<&Mark>) -> io::Result
         Agent::Opencode => Mark::of_records(gather.session, standing),
         _ => Mark::new(gather.session, standing, offset, files, path)?,
     };
-    Ok(Some(Batch { mark, messages: gather.messages, is_from_start, tally: gather.tally }))
+    let has_more = standing.bytes < whole_bytes;
+    Ok(Some(Batch { mark, messages: gather.messages, is_from_start, has_more, tally: gather.tally }))
 }
 
 /// How the file of a session stands now; `None` if it is gone.
@@ -184,30 +213,42 @@ fn line_reader(agent: Agent) -> Option<fn(&Value, &mut Gather)> {
 
 type Read = (Gather, u64, bool);
 
-/// A log whose lines stay as they are.
+/// A log whose lines stay as they are, or the next piece of it; with where that ends.
 fn log(
     files: &dyn Files,
     found: &Found,
     standing: Standing,
     mark: Option<&Mark>,
     line: fn(&Value, &mut Gather),
-) -> io::Result<Read> {
-    check_log(standing)?;
+    piece_bytes: Option<u64>,
+) -> io::Result<(Read, u64)> {
+    if piece_bytes.is_none() {
+        check_log(standing)?;
+    }
     let (mut gather, start) = match mark {
         Some(mark) if mark.has_grown(standing, files, &found.path)? => {
             (Gather::new(mark.session.clone()), mark.offset)
         }
         _ => (begin(found), 0),
     };
-    let done = read_lines(files, &found.path, start, standing.bytes, LINE_BYTES_MAX, |at, bytes| {
-        gather.line(at);
-        match serde_json::from_slice::<Value>(bytes) {
-            Ok(value) if value.is_object() => line(&value, &mut gather),
-            _ => gather.tally.malformed += 1,
+    let mut piece_bytes = piece_bytes.unwrap_or(u64::MAX);
+    loop {
+        let end = start.saturating_add(piece_bytes).min(standing.bytes);
+        let done = read_lines(files, &found.path, start, end, LINE_BYTES_MAX, |at, bytes| {
+            gather.line(at);
+            match serde_json::from_slice::<Value>(bytes) {
+                Ok(value) if value.is_object() => line(&value, &mut gather),
+                _ => gather.tally.malformed += 1,
+            }
+        })?;
+        if done.offset == start && end < standing.bytes {
+            // No line ends in this piece.
+            piece_bytes = piece_bytes.saturating_mul(2);
+            continue;
         }
-    })?;
-    gather.tally.too_long += done.too_long;
-    Ok((gather, done.offset, start == 0))
+        gather.tally.too_long += done.too_long;
+        return Ok(((gather, done.offset, start == 0), end));
+    }
 }
 
 /// A log whose lines change what earlier ones said, so it is replayed from its beginning.
@@ -256,4 +297,54 @@ fn document(files: &dyn Files, found: &Found, state: fn(&Value, &mut Gather)) ->
         Err(_) => gather.tally.malformed += 1,
     }
     Ok(gather)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use entraclaw_seams::clock::SystemClock;
+    use entraclaw_seams::storage::{MemoryStorage, Storage as _};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::files::SimulatedFiles;
+
+    const PATH: &str = "home/alice/.claude/projects/-p/one.jsonl";
+
+    fn found() -> Found {
+        Found { agent: Agent::Claude, path: format!("/{PATH}").into() }
+    }
+
+    proptest! {
+        #[test]
+        fn a_log_in_pieces_is_the_log(lengths in prop::collection::vec(0_usize..300, 1..12), piece in 1_u64..700) {
+            let storage = MemoryStorage::new();
+            storage.create_dir("home/alice/.claude/projects/-p").unwrap();
+            let lines = lengths.iter().enumerate().map(|(n, length)| {
+                let said = format!("said{n} {}", "x".repeat(*length));
+                serde_json::json!({"type": "user", "message": {"content": said}}).to_string()
+            });
+            // The last line is still written.
+            let lines: Vec<String> = lines.chain(["{\"type\": \"user\"".to_owned()]).collect();
+            let text = lines.join("\n");
+            storage.set_bytes(PATH, text.as_bytes());
+            let files = SimulatedFiles::new(storage, Arc::new(SystemClock));
+            let whole = read(&files, &found(), None).unwrap().unwrap();
+            let (mut messages, mut mark, mut pieces) = (Vec::new(), None, 0);
+            loop {
+                let batch = read_up_to(&files, &found(), mark.as_ref(), Some(piece)).unwrap().unwrap();
+                prop_assert_eq!(batch.is_from_start, pieces == 0);
+                messages.extend(batch.messages);
+                mark = Some(batch.mark);
+                pieces += 1;
+                if !batch.has_more {
+                    break;
+                }
+            }
+            prop_assert_eq!(&messages, &whole.messages);
+            prop_assert_eq!(mark.as_ref(), Some(&whole.mark));
+            prop_assert!(read_up_to(&files, &found(), mark.as_ref(), Some(piece)).unwrap().is_none());
+        }
+    }
 }
