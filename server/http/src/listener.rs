@@ -3,6 +3,7 @@
 //! It must never let a slow client hold more than its own connection, nor read a body before the token was seen.
 
 use std::convert::Infallible;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -52,7 +53,8 @@ pub async fn serve(
 ) -> Infallible {
     let (ends, mut opened) = mpsc::channel(1);
     let links = Arc::new(Links::new(ends));
-    let service = service(links, &entry);
+    let own = listener.local_addr().map(own_origins).unwrap_or_default();
+    let service = service(links, &entry, own);
     let mut clients = FuturesUnordered::new();
     let mut connections = FuturesUnordered::new();
     loop {
@@ -80,11 +82,18 @@ async fn accept(listener: &TcpListener) -> Option<TcpStream> {
     }
 }
 
-fn service(links: Arc<Links>, entry: &Entry) -> Service {
+/// The origins that the server itself has on this machine. No page is served there, so what names one is a program.
+fn own_origins(address: SocketAddr) -> Vec<String> {
+    let names = ["127.0.0.1", "localhost", "[::1]"];
+    let names = names.into_iter().filter(|_| address.ip().is_loopback());
+    names.map(|name| format!("http://{name}:{}", address.port())).collect()
+}
+
+fn service(links: Arc<Links>, entry: &Entry, own_origins: Vec<String>) -> Service {
     let mut sessions = LocalSessionManager::default();
     sessions.session_config.keep_alive = Some(SESSION_IDLE_MAX);
     let mut config = StreamableHttpServerConfig::default()
-        .with_allowed_origins(entry.origins.clone())
+        .with_allowed_origins(entry.origins.iter().cloned().chain(own_origins))
         .enforce_origin_validation();
     config.allowed_hosts.extend(entry.hosts.iter().cloned());
     StreamableHttpService::new(move || Ok(Bridge::new(links.clone())), Arc::new(sessions), config)

@@ -210,6 +210,11 @@ async fn only_the_token_and_no_web_page_is_let_in() {
         assert_eq!(without.headers()["WWW-Authenticate"], "Bearer");
         let page = server.request(&body).header("Origin", "https://contoso.com").send().await.unwrap();
         assert_eq!(page.status(), StatusCode::FORBIDDEN);
+        let neighbour = server.request(&body).header("Origin", "http://127.0.0.1:1").send().await.unwrap();
+        assert_eq!(neighbour.status(), StatusCode::FORBIDDEN);
+        let own = server.url.replace("/mcp", "");
+        let itself = server.request(&body).header("Origin", own).send().await.unwrap();
+        assert_ne!(itself.status(), StatusCode::FORBIDDEN);
         let named = server.request(&body).header("Host", "agents.contoso.com").send().await.unwrap();
         assert_eq!(named.status(), StatusCode::FORBIDDEN);
         let elsewhere = server.client.get(server.url.replace("/mcp", "/")).bearer_auth(TOKEN);
