@@ -68,6 +68,41 @@ struct Tally {
     mask: u32,
     title: u32,
     file: u64,
+    /// The best candidates, best first; of a query with a phrase all are kept beside.
+    closest: [Option<Candidate>; PAGES_MAX],
+}
+
+impl Tally {
+    fn add(&mut self, mask: u32, mut candidate: Candidate) {
+        self.best = self.best.max(candidate.score);
+        self.mask |= mask;
+        self.file = candidate.file;
+        for place in &mut self.closest {
+            match place {
+                Some(better) if better.score >= candidate.score => {}
+                Some(worse) => std::mem::swap(worse, &mut candidate),
+                None => {
+                    *place = Some(candidate);
+                    break;
+                }
+            }
+        }
+    }
+}
+
+/// What was found for each session, and for a phrase each page that may hold it.
+struct Found {
+    tallies: Vec<Tally>,
+    all: Option<Vec<(u32, Candidate)>>,
+}
+
+impl Found {
+    fn note(&mut self, group: u32, mask: u32, candidate: Candidate) {
+        if let Some(tally) = self.tallies.get_mut(group as usize) {
+            tally.add(mask, candidate);
+            self.all.iter_mut().for_each(|all| all.push((group, candidate)));
+        }
+    }
 }
 
 /// The pages of a segment with words of the query.
@@ -79,8 +114,10 @@ pub(super) struct Scored {
 impl Memory {
     /// The best `limit` sessions.
     pub(super) fn rank(&self, ask: &Ask, filter: &Filter, limit: usize) -> Result<Ranking, MemoryError> {
-        let mut candidates: Vec<(u32, u32, Candidate)> = Vec::new();
-        let mut tallies = vec![Tally::default(); self.groups.len()];
+        let mut found = Found {
+            tallies: vec![Tally::default(); self.groups.len()],
+            all: (!ask.phrases.is_empty()).then(Vec::new),
+        };
         let searcher = self.reader.searcher();
         let of_file = self.groups_by_file(filter);
         let must = ask.phrase_mask();
@@ -100,7 +137,7 @@ impl Memory {
                 }
                 let score = scored.scores[doc as usize] * multiplier;
                 let source = Source::Page(DocAddress::new(ord, doc));
-                note(&mut tallies, &mut candidates, *group, mask, Candidate { source, file, score });
+                found.note(*group, mask, Candidate { source, file, score });
             }
         }
         for (n, fresh) in self.fresh.iter().enumerate() {
@@ -114,25 +151,19 @@ impl Memory {
             }
             let score =
                 score * multiplier(role_number(message.role), recency(message.at, self.parts.clock.now()));
-            note(
-                &mut tallies,
-                &mut candidates,
-                *group,
-                mask,
-                Candidate { source: Source::Fresh(n), file: fresh.file, score },
-            );
+            found.note(*group, mask, Candidate { source: Source::Fresh(n), file: fresh.file, score });
         }
         if must == 0 && filter.is_of_sessions() {
             for (file, mask) in self.groups.titled(ask.wanted.iter().map(|wanted| &*wanted.stem)) {
                 let group =
                     usize::try_from(file).ok().and_then(|file| of_file.get(file)).copied().unwrap_or(NONE);
-                if let Some(tally) = tallies.get_mut(group as usize) {
+                if let Some(tally) = found.tallies.get_mut(group as usize) {
                     tally.title |= mask;
                     tally.file = file;
                 }
             }
         }
-        Ok(best(ask, &tallies, candidates, limit))
+        Ok(best(ask, found, limit))
     }
 
     /// The session of each file that passes; [`NONE`] for the others.
@@ -183,27 +214,13 @@ impl Memory {
     }
 }
 
-fn note(
-    tallies: &mut [Tally],
-    candidates: &mut Vec<(u32, u32, Candidate)>,
-    group: u32,
-    mask: u32,
-    candidate: Candidate,
-) {
-    if let Some(tally) = tallies.get_mut(group as usize) {
-        tally.best = tally.best.max(candidate.score);
-        tally.mask |= mask;
-        tally.file = candidate.file;
-        candidates.push((group, mask, candidate));
-    }
-}
-
 /// The sessions with at least half of what the words of the best covered one tell.
-fn best(ask: &Ask, tallies: &[Tally], candidates: Vec<(u32, u32, Candidate)>, limit: usize) -> Ranking {
+fn best(ask: &Ask, found: Found, limit: usize) -> Ranking {
+    let Found { tallies, all } = found;
     let covered: Vec<f32> = tallies.iter().map(|tally| ask.coverage(tally.mask | tally.title)).collect();
     let least = covered.iter().copied().fold(0.0, f32::max) / 2.0;
     let mut order: Vec<(u32, f32)> = Vec::new();
-    for ((group, tally), coverage) in (0_u32..).zip(tallies).zip(&covered) {
+    for ((group, tally), coverage) in (0_u32..).zip(&tallies).zip(&covered) {
         if *coverage > 0.0 && *coverage >= least {
             order.push((
                 group,
@@ -216,18 +233,18 @@ fn best(ask: &Ask, tallies: &[Tally], candidates: Vec<(u32, u32, Candidate)>, li
     order.truncate(limit);
     let mut by_group: BTreeMap<u32, Vec<Candidate>> =
         order.iter().map(|(group, _)| (*group, Vec::new())).collect();
-    for (group, _, candidate) in candidates {
-        if let Some(of_group) = by_group.get_mut(&group) {
-            of_group.push(candidate);
+    for (group, candidate) in all.iter().flatten() {
+        if let Some(of_group) = by_group.get_mut(group) {
+            of_group.push(*candidate);
         }
     }
     let sessions = order.into_iter().map(|(group, _)| {
-        let mut candidates = by_group.remove(&group).unwrap_or_default();
-        candidates.sort_by(|one, other| other.score.total_cmp(&one.score));
-        if ask.phrases.is_empty() {
-            candidates.truncate(PAGES_MAX);
-        }
         let tally = &tallies[group as usize];
+        let mut candidates = by_group.remove(&group).unwrap_or_default();
+        if all.is_none() {
+            candidates.extend(tally.closest.iter().flatten());
+        }
+        candidates.sort_by(|one, other| other.score.total_cmp(&one.score));
         let (coverage, title) = (covered[group as usize], ask.coverage(tally.title));
         Ranked { candidates, file: tally.file, coverage, title }
     });
