@@ -19,6 +19,9 @@ use crate::stores::{Agent, Batch, Found, Tally, find, read_piece};
 /// Messages that wait at most while another process commits; what comes after them is read later.
 const WAITING_MAX: usize = 8 * MESSAGES_MAX;
 
+/// New files that may be much to read.
+const MANY_FILES: usize = 10;
+
 /// What reading the files brought.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Refreshed {
@@ -45,17 +48,21 @@ impl Memory {
         self.catch_up()?;
         let (all, troubles) = find(&*self.parts.files, &self.parts.homes);
         let done = Refreshed { troubles, ..Refreshed::default() };
-        let pace = if self.catalog.files.is_empty() { Pace::of(self.bytes(&all)) } else { Pace::USUAL };
+        let pace = self.pace(&all);
         if pace.is_low {
             return behind_others(|| self.take_all(all, pace, done));
         }
         self.take_all(all, pace, done)
     }
 
-    /// How long these files are together.
-    fn bytes(&self, all: &[Found]) -> u64 {
+    /// The pace for these files. Only many new ones can be much, so that a usual query does not look at each of them twice.
+    fn pace(&self, all: &[Found]) -> Pace {
+        if all.len() < self.catalog.files.len() + MANY_FILES {
+            return Pace::USUAL;
+        }
+        let new = all.iter().filter(|found| self.groups.number(&found.path).is_none());
         let length = |found: &Found| self.parts.files.look(&found.path).ok().flatten().map(|file| file.bytes);
-        all.iter().filter_map(length).sum()
+        Pace::of(new.filter_map(length).sum())
     }
 
     fn take_all(
