@@ -3,6 +3,8 @@
 //!
 //! The weights of the search were chosen on `dev`; `test` has other seeds. FILE is a set in the form of LongMemEval
 //! (`longmemeval_s.json`). No package of a registry ships one, so it is measured only where the file is there.
+//! `retrieval misses [test|dev]` prints each question whose first answer is a wrong one, for a look at the causes, and
+//! `retrieval write FOLDER [test|dev]` writes the sets as JSON, for `anchor.py` beside this file.
 
 #![expect(
     clippy::disallowed_methods,
@@ -36,13 +38,47 @@ const GOAL: f64 = 86.0;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let split = arguments.first().map_or("test", String::as_str);
-    let seeds = if split == "dev" { DEV } else { TEST };
-    let sets: Vec<Set> = seeds.into_iter().map(generate).collect();
-    measure(&format!("generated, {split} (seeds {seeds:?})"), &sets);
-    match arguments.get(1) {
-        Some(file) => measure("LongMemEval", &long_mem_eval(file)),
-        None => println!("LongMemEval: left out, since no file of it was named; no package ships one"),
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let seeds = |split: Option<&&str>| if split == Some(&"dev") { DEV } else { TEST };
+    match words[..] {
+        ["misses", ref rest @ ..] => seeds(rest.first()).map(generate).iter().for_each(misses),
+        ["write", folder, ref rest @ ..] => {
+            for seed in seeds(rest.first()) {
+                let bytes = serde_json::to_vec(&generate(seed)).expect("a set is JSON");
+                std::fs::write(PathBuf::from(folder).join(format!("set-{seed}.json")), bytes)
+                    .expect("the folder can be written");
+            }
+        }
+        _ => {
+            let split = words.first().copied().unwrap_or("test");
+            let seeds = seeds(words.first());
+            measure(&format!("generated, {split} (seeds {seeds:?})"), &seeds.map(generate));
+            match words.get(1) {
+                Some(file) => measure("LongMemEval", &long_mem_eval(file)),
+                None => {
+                    println!("LongMemEval: left out, since no file of it was named; no package ships one")
+                }
+            }
+        }
+    }
+}
+
+/// Prints the questions of a set whose first answer is wrong, with what was found and the place of the right one.
+fn misses(set: &Set) {
+    let mut memory = memory(set);
+    for question in &set.questions {
+        let answer = memory.search(&question.text, &Filter::default(), 20).unwrap();
+        let place = answer.sessions.iter().position(|found| question.answers.contains(&found.session.id));
+        if place == Some(0) {
+            continue;
+        }
+        let renamed = if question.is_renamed { " (another name)" } else { "" };
+        println!("{}{renamed}: place {:?}", question.text, place.map(|place| place + 1));
+        for (n, found) in answer.sessions.iter().enumerate() {
+            if n == 0 || Some(n) == place {
+                println!("  {:.3} {}", found.relevance, found.snippets[0].text);
+            }
+        }
     }
 }
 

@@ -24,7 +24,7 @@ const SESSIONS_MAX: usize = 200;
 /// The same for a phrase.
 const PHRASE_SESSIONS_MAX: usize = 1000;
 /// Bytes of messages that a query reads.
-const READ_BYTES_MAX: usize = 192 * 1024;
+const READ_BYTES_MAX: usize = 256 * 1024;
 
 /// The same for a phrase, which is looked for in bytes before they are read as messages. That costs a tenth.
 const PHRASE_BYTES_MAX: usize = 384 * 1024;

@@ -7,10 +7,12 @@ use std::collections::BTreeSet;
 use tantivy::Term;
 use tantivy::query::FuzzyTermQuery;
 
+use super::hint::Hint;
+use super::kin::kin;
 use super::memory::Memory;
 use super::parts::MemoryError;
 use super::schema::{stems, words};
-use super::weights::GRAMMAR;
+use super::weights::{FOCUS, GRAMMAR, LIGHT};
 
 /// Most words of a query.
 const WORDS_MAX: usize = 32;
@@ -31,6 +33,12 @@ pub(super) struct Wanted {
     pub(super) stem: String,
     /// Stems that differ from it by a typing error.
     pub(super) near: Vec<String>,
+    /// Stems of other words of its family.
+    pub(super) kin: Vec<String>,
+    /// Whether it only holds a sentence together.
+    pub(super) is_of_grammar: bool,
+    /// Whether the next word of the query follows it at once and neither is of grammar, as in a name of two words.
+    pub(super) is_joined: bool,
     /// How much it tells, by how few pages have it.
     pub(super) weight: f32,
 }
@@ -41,6 +49,15 @@ pub(super) struct Ask {
     pub(super) wanted: Vec<Wanted>,
     /// Words that must stand together.
     pub(super) phrases: Vec<Vec<String>>,
+    /// What the answer is expected to have.
+    pub(super) hint: Option<Hint>,
+}
+
+impl Wanted {
+    pub(super) fn new(word: String, stem: String) -> Self {
+        let is_of_grammar = is_of_grammar(&word);
+        Self { word, stem, near: Vec::new(), kin: Vec::new(), is_of_grammar, is_joined: false, weight: 0.0 }
+    }
 }
 
 impl Ask {
@@ -49,6 +66,20 @@ impl Ask {
         let is_in_phrase = |wanted: &Wanted| self.phrases.iter().any(|phrase| phrase.contains(&wanted.word));
         let bits = self.wanted.iter().enumerate().filter(|(_, wanted)| is_in_phrase(wanted));
         bits.fold(0, |mask, (bit, _)| mask | 1 << bit)
+    }
+
+    /// The part of the words with a meaning of their own that these bits have.
+    #[expect(clippy::cast_precision_loss, reason = "a query has few words")]
+    pub(super) fn part(&self, mask: u32) -> f32 {
+        let telling = self.wanted.iter().enumerate().filter(|(_, wanted)| !wanted.is_of_grammar);
+        let bits = telling.fold(0_u32, |bits, (bit, _)| bits | 1 << bit);
+        if bits == 0 { 1.0 } else { (mask & bits).count_ones() as f32 / bits.count_ones() as f32 }
+    }
+
+    /// From 1 for all words with a meaning of their own down to 0: two words that tell much are less than three that tell
+    /// as much together.
+    pub(super) fn whole(&self, mask: u32) -> f32 {
+        self.part(mask).powi(2)
     }
 
     /// What words of these bits tell together.
@@ -63,12 +94,21 @@ impl Memory {
     pub(super) fn ask(&self, query: &str) -> Result<Ask, MemoryError> {
         let mut ask = Ask::default();
         let mut seen = BTreeSet::new();
-        for (word, stem) in words(query).into_iter().zip(stems(query)) {
+        let mut last = None;
+        for (place, (word, stem)) in words(query).into_iter().zip(stems(query)).enumerate() {
             if ask.wanted.len() >= WORDS_MAX || !seen.insert(stem.clone()) {
                 continue;
             }
-            ask.wanted.push(Wanted { word, stem, near: Vec::new(), weight: 0.0 });
+            let wanted = Wanted::new(word, stem);
+            if let (Some(before), false) = (ask.wanted.last_mut(), wanted.is_of_grammar) {
+                before.is_joined = !before.is_of_grammar && last.is_some_and(|last| last + 1 == place);
+            }
+            last = Some(place);
+            ask.wanted.push(wanted);
         }
+        let is_question = Hint::is_question(query);
+        ask.hint = is_question.then(|| Hint::of(&words(query))).flatten();
+        let focus = if is_question { Hint::focus(&words(query)) } else { None };
         let phrases = query.split('"').skip(1).step_by(2).map(words);
         ask.phrases = phrases.filter(|phrase| phrase.len() > 1).collect();
 
@@ -77,12 +117,34 @@ impl Memory {
         for wanted in &mut ask.wanted {
             let mut found = searcher.doc_freq(&Term::from_field_text(self.fields.text, &wanted.stem))?;
             found += self.fresh.iter().filter(|fresh| fresh.stems().contains(&wanted.stem)).count() as u64;
-            wanted.weight = weight(found, pages) * if is_of_grammar(&wanted.word) { GRAMMAR } else { 1.0 };
-            if found <= FEW {
+            let kind = match &wanted.word {
+                _ if wanted.is_of_grammar => GRAMMAR,
+                word if focus.as_ref() == Some(word) => FOCUS,
+                word if is_question && is_light(word) => LIGHT,
+                _ => 1.0,
+            };
+            wanted.weight = weight(found, pages) * kind;
+            if !wanted.is_of_grammar {
+                wanted.kin = self.known(kin(&wanted.stem))?;
+            }
+            if found <= FEW && !wanted.is_of_grammar {
                 wanted.near = self.near(&wanted.stem)?;
             }
         }
         Ok(ask)
+    }
+
+    /// The stems that the index or what waits beside it has.
+    fn known(&self, stems: Vec<String>) -> Result<Vec<String>, MemoryError> {
+        let searcher = self.reader.searcher();
+        let mut known = Vec::new();
+        for stem in stems {
+            let term = Term::from_field_text(self.fields.text, &stem);
+            if searcher.doc_freq(&term)? > 0 || self.fresh.iter().any(|fresh| fresh.stems().contains(&stem)) {
+                known.push(stem);
+            }
+        }
+        Ok(known)
     }
 
     /// The stems that were probably meant, nearest and then commonest first.
@@ -123,14 +185,28 @@ impl Memory {
 }
 
 /// Whether a word only holds a sentence together, however few pages have it: a question is full of such words.
-fn is_of_grammar(word: &str) -> bool {
-    const WORDS: [&str; 76] = [
-        "a", "about", "after", "again", "all", "an", "and", "any", "are", "as", "at", "be", "been", "before",
-        "but", "by", "can", "could", "did", "do", "does", "for", "from", "had", "has", "have", "how", "i",
-        "if", "in", "into", "is", "it", "its", "long", "many", "me", "much", "my", "no", "not", "now", "of",
-        "on", "or", "our", "should", "so", "than", "that", "the", "their", "them", "then", "there", "these",
-        "they", "this", "those", "to", "us", "was", "we", "were", "what", "when", "where", "which", "who",
-        "whose", "why", "will", "with", "would", "you", "your",
+pub(super) fn is_of_grammar(word: &str) -> bool {
+    const WORDS: [&str; 126] = [
+        "a", "about", "after", "again", "all", "also", "am", "an", "and", "any", "are", "as", "at", "be",
+        "been", "before", "being", "but", "by", "can", "cannot", "could", "did", "do", "does", "during",
+        "each", "for", "from", "had", "has", "have", "having", "he", "her", "here", "him", "his", "how", "i",
+        "if", "in", "into", "is", "it", "its", "itself", "just", "let", "long", "many", "may", "me", "might",
+        "more", "most", "much", "must", "my", "no", "nor", "not", "now", "of", "off", "on", "once", "only",
+        "or", "other", "our", "ours", "out", "over", "own", "please", "same", "shall", "she", "should", "so",
+        "some", "such", "than", "that", "the", "their", "theirs", "them", "then", "there", "these", "they",
+        "this", "those", "through", "to", "too", "under", "until", "up", "us", "very", "via", "was", "we",
+        "were", "what", "when", "where", "whether", "which", "while", "who", "whom", "whose", "why", "will",
+        "with", "within", "without", "would", "yet", "you", "your", "yours",
+    ];
+    WORDS.binary_search(&word).is_ok()
+}
+
+/// Whether a verb says little of what a question is about.
+fn is_light(word: &str) -> bool {
+    const WORDS: [&str; 27] = [
+        "came", "come", "gave", "get", "give", "go", "got", "happen", "happened", "is", "made", "make",
+        "need", "needs", "put", "run", "runs", "said", "say", "take", "took", "use", "used", "uses", "want",
+        "went", "work",
     ];
     WORDS.binary_search(&word).is_ok()
 }

@@ -6,8 +6,9 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ask::{Ask, Wanted};
+use super::hint::Seen;
 use super::schema::{stems, words};
-use super::weights::{BESIDE, NEAR, NEARBY, STEM, TOGETHER};
+use super::weights::{ASKING, BESIDE, EXPECTED, JOINED, KIN, NEAR, SENTENCE, STEM};
 
 const K1: f32 = 1.2;
 const B: f32 = 0.5;
@@ -23,10 +24,22 @@ pub(super) struct Judge<'a> {
     known: RefCell<BTreeMap<String, Option<(usize, f32)>>>,
 }
 
+/// What a sentence has of a query.
+#[derive(Default)]
+struct Found {
+    /// The bits of its words.
+    mask: u32,
+    /// The bits of those that stand together as in the query.
+    joined: u32,
+    seen: Seen,
+}
+
 impl<'a> Judge<'a> {
     pub(super) fn new(ask: &'a Ask) -> Self {
-        let stems =
-            ask.wanted.iter().flat_map(|wanted| wanted.near.iter().chain([&wanted.stem, &wanted.word]));
+        let stems = ask
+            .wanted
+            .iter()
+            .flat_map(|wanted| wanted.near.iter().chain(&wanted.kin).chain([&wanted.stem, &wanted.word]));
         Self {
             ask,
             begins: stems.filter_map(|stem| stem.chars().next()).collect(),
@@ -38,39 +51,45 @@ impl<'a> Judge<'a> {
     #[expect(clippy::cast_precision_loss, reason = "counts of words in a message")]
     pub(super) fn judge(&self, text: &str) -> Option<f32> {
         let mut counts = vec![0.0_f32; self.ask.wanted.len()];
-        let mut found: Vec<(usize, usize)> = Vec::new();
         let mut length = 0;
-        let (mut before, mut nearby) = (0, 0.0_f32);
-        for sentence in text.split(['.', '!', '?', ';', '\n']) {
-            let mut mask = 0;
+        let (mut before, mut best) = (0, 0.0_f32);
+        for sentence in sentences(text) {
+            let (mut found, mut last) = (Found::default(), None);
             for token in sentence.split(|c: char| !c.is_alphanumeric()).filter(|token| !token.is_empty()) {
-                if let Some(wanted) = self.wanted(token, &mut counts) {
-                    found.push((length, wanted));
-                    mask |= 1 << wanted;
+                let wanted = self.wanted(token, &mut counts);
+                if let Some(wanted) = wanted {
+                    found.mask |= 1 << wanted;
+                    if wanted > 0 && last == Some(wanted - 1) && self.ask.wanted[wanted - 1].is_joined {
+                        found.joined |= 3 << (wanted - 1);
+                    }
                 }
+                if let Some(hint) = self.ask.hint {
+                    found.seen.look(hint, token, wanted.is_some());
+                }
+                last = wanted;
                 length += 1;
             }
-            let beside = self.ask.coverage(mask | before) - self.ask.coverage(mask);
-            nearby = nearby.max(self.ask.coverage(mask) + BESIDE * beside);
-            before = mask;
+            if found.mask != 0 {
+                best = best.max(self.sentence(&found, before, sentence.ends_with('?')));
+            }
+            before = found.mask;
         }
         let norm = K1 * (1.0 - B + B * length as f32 / AVERAGE_WORDS);
         let saturated = |count: &f32| count * (K1 + 1.0) / (count + norm);
         let words = self.ask.wanted.iter().zip(&counts);
         let score: f32 = words.map(|(wanted, count)| wanted.weight * saturated(count)).sum();
         let is_answer = score > 0.0 && self.has_phrases(text);
-        is_answer.then(|| score + NEARBY * nearby + TOGETHER * self.together(&found))
+        is_answer.then(|| score + best)
     }
 
-    /// What the words tell that follow each other as in the query.
-    fn together(&self, found: &[(usize, usize)]) -> f32 {
-        let mut pairs = 0_u32;
-        for pair in found.windows(2) {
-            if pair[1].0 == pair[0].0 + 1 && pair[1].1 == pair[0].1 + 1 {
-                pairs |= 1 << pair[1].1;
-            }
-        }
-        self.ask.coverage(pairs)
+    /// What a sentence tells that has words of the query.
+    fn sentence(&self, found: &Found, before: u32, asks: bool) -> f32 {
+        let value = |mask: u32| self.ask.coverage(mask) * self.ask.whole(mask);
+        let own = value(found.mask);
+        let beside = value(found.mask | before) - own;
+        let told = SENTENCE * (own + BESIDE * beside) + JOINED * self.ask.coverage(found.joined);
+        let told = if asks { told * ASKING } else { told };
+        if found.seen.is_met { told * (1.0 + EXPECTED) } else { told }
     }
 
     /// Which word of the query stands here, if any; it is counted.
@@ -101,9 +120,11 @@ impl<'a> Judge<'a> {
         let same = |wanted: &Wanted| if wanted.word == word { 1.0 } else { STEM };
         let mut wanted = self.ask.wanted.iter().enumerate();
         let of_stem = wanted.find(|(_, wanted)| wanted.stem == stem).map(|(n, wanted)| (n, same(wanted)));
+        let of_kin =
+            || self.ask.wanted.iter().position(|wanted| wanted.kin.contains(&stem)).map(|n| (n, KIN));
         let near =
             || self.ask.wanted.iter().position(|wanted| wanted.near.contains(&stem)).map(|n| (n, NEAR));
-        of_stem.or_else(near)
+        of_stem.or_else(of_kin).or_else(near)
     }
 
     fn has_phrases(&self, text: &str) -> bool {
@@ -116,15 +137,38 @@ impl<'a> Judge<'a> {
     }
 }
 
+/// The sentences of a text, each with the sign that ends it. A sign within a word, as in a path or a number, ends none.
+fn sentences(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let bytes = rest.as_bytes();
+        let ends = |at: usize| match bytes[at] {
+            b'\n' => true,
+            b'.' | b'!' | b'?' | b';' => bytes.get(at + 1).is_none_or(u8::is_ascii_whitespace),
+            _ => false,
+        };
+        let end = (0..bytes.len()).find(|at| ends(*at)).map_or(bytes.len(), |at| at + 1);
+        let (sentence, after) = rest.split_at(end);
+        rest = after;
+        Some(sentence)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn ask(query: &str) -> Ask {
         let wanted = words(query).into_iter().zip(stems(query));
-        let wanted =
-            wanted.map(|(word, stem)| Wanted { word, stem, near: vec!["radi".to_owned()], weight: 1.0 });
-        Ask { wanted: wanted.collect(), phrases: Vec::new() }
+        let wanted = wanted.map(|(word, stem)| Wanted {
+            near: vec!["radi".to_owned()],
+            weight: 1.0,
+            ..Wanted::new(word, stem)
+        });
+        Ask { wanted: wanted.collect(), ..Ask::default() }
     }
 
     #[test]

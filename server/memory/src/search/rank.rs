@@ -15,7 +15,7 @@ use super::page::role_number;
 use super::parts::MemoryError;
 use super::passing::Passing;
 use super::query::Filter;
-use super::weights::{NEAR, TITLE, multiplier, recency};
+use super::weights::{KIN, NEAR, TITLE, multiplier, recency};
 
 /// The usual parameters of BM25. A page counts a word once.
 const K1: f32 = 1.2;
@@ -135,7 +135,7 @@ impl Memory {
                 if *group == NONE {
                     continue;
                 }
-                let score = scored.scores[doc as usize] * multiplier;
+                let score = scored.scores[doc as usize] * multiplier * ask.whole(mask);
                 let source = Source::Page(DocAddress::new(ord, doc));
                 found.note(*group, mask, Candidate { source, file, score });
             }
@@ -149,8 +149,9 @@ impl Memory {
             if *group == NONE || mask == 0 || mask & must != must || !filter.takes_message(message) {
                 continue;
             }
-            let score =
-                score * multiplier(role_number(message.role), recency(message.at, self.parts.clock.now()));
+            let score = score
+                * ask.whole(mask)
+                * multiplier(role_number(message.role), recency(message.at, self.parts.clock.now()));
             found.note(*group, mask, Candidate { source: Source::Fresh(n), file: fresh.file, score });
         }
         if must == 0 && filter.is_of_sessions() {
@@ -189,7 +190,8 @@ impl Memory {
         let by_norm = by_norm(average(inverted.total_num_tokens(), segment.max_doc()));
         for (bit, wanted) in ask.wanted.iter().enumerate() {
             let near = wanted.near.iter().map(|stem| (stem, wanted.weight * NEAR));
-            for (stem, weight) in std::iter::once((&wanted.stem, wanted.weight)).chain(near) {
+            let kin = wanted.kin.iter().map(|stem| (stem, wanted.weight * KIN));
+            for (stem, weight) in std::iter::once((&wanted.stem, wanted.weight)).chain(kin).chain(near) {
                 let term = Term::from_field_text(self.fields.text, stem);
                 let Some(mut pages) = inverted.read_postings(&term, IndexRecordOption::Basic)? else {
                     continue;
@@ -257,6 +259,9 @@ fn fresh_score(ask: &Ask, stems: &std::collections::BTreeSet<String>) -> (u32, f
         if stems.contains(&wanted.stem) {
             mask |= 1 << bit;
             score += wanted.weight;
+        } else if wanted.kin.iter().any(|stem| stems.contains(stem)) {
+            mask |= 1 << bit;
+            score += wanted.weight * KIN;
         } else if wanted.near.iter().any(|stem| stems.contains(stem)) {
             mask |= 1 << bit;
             score += wanted.weight * NEAR;

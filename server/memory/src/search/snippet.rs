@@ -36,7 +36,7 @@ fn bits(token: &str, ask: &Ask) -> u32 {
     let mut found = 0;
     for stem in stems(token) {
         for (bit, wanted) in ask.wanted.iter().enumerate() {
-            if wanted.stem == stem || wanted.near.contains(&stem) {
+            if wanted.stem == stem || wanted.kin.contains(&stem) || wanted.near.contains(&stem) {
                 found |= 1 << bit;
             }
         }
@@ -72,12 +72,10 @@ mod tests {
 
     fn ask(words: &[(&str, f32)]) -> Ask {
         let wanted = words.iter().map(|(word, weight)| Wanted {
-            word: (*word).to_owned(),
-            stem: stems(word).remove(0),
-            near: Vec::new(),
             weight: *weight,
+            ..Wanted::new((*word).to_owned(), stems(word).remove(0))
         });
-        Ask { wanted: wanted.collect(), phrases: Vec::new() }
+        Ask { wanted: wanted.collect(), ..Ask::default() }
     }
 
     #[test]

@@ -21,15 +21,26 @@ pub(super) const SESSION: f32 = 0.1;
 pub(super) const NEAR: f32 = 0.3;
 /// What a word counts that has only the stem of the wanted one.
 pub(super) const STEM: f32 = 0.8;
-/// What two words count in addition that follow each other as in the query.
-pub(super) const TOGETHER: f32 = 0.3;
+/// What a word counts that is of the same family as the wanted one, with another stem.
+pub(super) const KIN: f32 = 0.6;
 
 /// What a word counts that only holds a sentence together.
 pub(super) const GRAMMAR: f32 = 0.15;
+/// What a verb counts in a question that says little of what the question is about.
+pub(super) const LIGHT: f32 = 0.4;
+/// What the word counts that says what is asked for.
+pub(super) const FOCUS: f32 = 2.0;
+
+/// What the best sentence of a message counts beside the words of the whole message.
+pub(super) const SENTENCE: f32 = 12.0;
 /// What the words of the sentence before count beside those of a sentence.
 pub(super) const BESIDE: f32 = 0.1;
-/// What the words of a query count in addition that stand in one sentence.
-pub(super) const NEARBY: f32 = 6.0;
+/// What two words count in addition that follow each other in a sentence as in the query.
+pub(super) const JOINED: f32 = 3.0;
+/// What a sentence counts that asks: it seldom answers.
+pub(super) const ASKING: f32 = 0.8;
+/// How much more a sentence counts that has what the question expects.
+pub(super) const EXPECTED: f32 = 0.1;
 
 /// The number of a role is its place in [`ROLES`].
 const _: () = assert!(role_number(Role::Summary) == 3);

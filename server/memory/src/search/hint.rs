@@ -1,0 +1,123 @@
+//! What a question expects its answer to have: a number, a name, a time; and the word that it asks for.
+//!
+//! It must never decide alone: it only tells apart sentences that have the same words.
+
+/// What an answer is expected to have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hint {
+    /// A number.
+    Number,
+    /// Somebody's name.
+    Name,
+    /// A day, a date or an hour.
+    Time,
+}
+
+const ASKING: [&str; 9] = ["how", "what", "when", "where", "which", "who", "whom", "whose", "why"];
+/// What is asked for by a number.
+const NUMBERED: [&str; 8] = ["budget", "limit", "number", "port", "price", "size", "timeout", "version"];
+/// Words of times, without those that are numbers.
+const TIMES: [&str; 35] = [
+    "afternoon",
+    "april",
+    "august",
+    "christmas",
+    "day",
+    "december",
+    "easter",
+    "end",
+    "evening",
+    "february",
+    "friday",
+    "january",
+    "july",
+    "june",
+    "march",
+    "may",
+    "monday",
+    "month",
+    "morning",
+    "night",
+    "noon",
+    "november",
+    "october",
+    "quarter",
+    "saturday",
+    "september",
+    "sprint",
+    "sunday",
+    "thursday",
+    "today",
+    "tomorrow",
+    "tuesday",
+    "wednesday",
+    "week",
+    "yesterday",
+];
+
+impl Hint {
+    /// Whether a query asks, and is not only words to look for.
+    pub(super) fn is_question(query: &str) -> bool {
+        let mut words = query.split_whitespace().take(3).map(str::to_lowercase);
+        query.trim_end().ends_with('?') || words.any(|word| ASKING.contains(&&*word))
+    }
+
+    /// What the answer to a question of these words is expected to have.
+    pub(super) fn of(words: &[String]) -> Option<Self> {
+        let at = words.iter().position(|word| ASKING.contains(&word.as_str()))?;
+        let next = words.get(at + 1).map_or("", String::as_str);
+        match words[at].as_str() {
+            "how" if ["many", "much", "long", "often", "old", "large", "big"].contains(&next) => {
+                Some(Self::Number)
+            }
+            "who" | "whom" | "whose" => Some(Self::Name),
+            "when" => Some(Self::Time),
+            "what" | "which" => {
+                let focus = Self::focus(words)?;
+                NUMBERED.contains(&focus.as_str()).then_some(Self::Number)
+            }
+            _ => None,
+        }
+    }
+
+    /// The word for what is asked: `port` of `which port` and of `what is the port`.
+    pub(super) fn focus(words: &[String]) -> Option<String> {
+        let at = words.iter().position(|word| ASKING.contains(&word.as_str()))?;
+        let rest = words[at + 1..].iter().map(String::as_str);
+        let is_passed =
+            |word: &&str| ["is", "was", "are", "were", "the", "our", "many", "much"].contains(word);
+        let word = match words[at].as_str() {
+            "what" | "which" | "whose" => rest.skip_while(is_passed).next()?,
+            "how" if words.get(at + 1).is_some_and(|next| next == "many" || next == "much") => {
+                rest.skip_while(is_passed).next()?
+            }
+            _ => return None,
+        };
+        (!super::ask::is_of_grammar(word)).then(|| word.to_owned())
+    }
+}
+
+/// Whether a sentence has what is expected.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    is_begun: bool,
+    pub(super) is_met: bool,
+}
+
+impl Seen {
+    /// Looks at a word of a sentence. One of the query itself is no answer.
+    pub(super) fn look(&mut self, hint: Hint, token: &str, is_asked: bool) {
+        let begins_with = |is: fn(&char) -> bool| token.chars().next().is_some_and(|first| is(&first));
+        self.is_met |= !is_asked
+            && match hint {
+                Hint::Number => begins_with(char::is_ascii_digit),
+                Hint::Name => {
+                    begins_with(|first| first.is_uppercase()) && token.chars().count() > 1 && self.is_begun
+                }
+                Hint::Time => {
+                    begins_with(char::is_ascii_digit) || TIMES.binary_search(&&*token.to_lowercase()).is_ok()
+                }
+            };
+        self.is_begun = true;
+    }
+}
