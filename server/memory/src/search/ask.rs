@@ -68,18 +68,10 @@ impl Ask {
         bits.fold(0, |mask, (bit, _)| mask | 1 << bit)
     }
 
-    /// The part of the words with a meaning of their own that these bits have.
-    #[expect(clippy::cast_precision_loss, reason = "a query has few words")]
-    pub(super) fn part(&self, mask: u32) -> f32 {
+    /// The bits of the words with a meaning of their own.
+    pub(super) fn telling(&self) -> u32 {
         let telling = self.wanted.iter().enumerate().filter(|(_, wanted)| !wanted.is_of_grammar);
-        let bits = telling.fold(0_u32, |bits, (bit, _)| bits | 1 << bit);
-        if bits == 0 { 1.0 } else { (mask & bits).count_ones() as f32 / bits.count_ones() as f32 }
-    }
-
-    /// From 1 for all words with a meaning of their own down to 0: two words that tell much are less than three that tell
-    /// as much together.
-    pub(super) fn whole(&self, mask: u32) -> f32 {
-        self.part(mask).powi(2)
+        telling.fold(0, |bits, (bit, _)| bits | 1 << bit)
     }
 
     /// What words of these bits tell together.
@@ -209,6 +201,14 @@ fn is_light(word: &str) -> bool {
         "went", "work",
     ];
     WORDS.binary_search(&word).is_ok()
+}
+
+/// How much of the words with a meaning of their own stands together: from 1 for all of them down to 0. It falls faster
+/// than their number, so that three words are worth more than two that tell as much together.
+#[expect(clippy::cast_precision_loss, reason = "a query has few words")]
+pub(super) fn whole(mask: u32, telling: u32) -> f32 {
+    let all = telling.count_ones();
+    if all == 0 { 1.0 } else { ((mask & telling).count_ones() as f32 / all as f32).powi(2) }
 }
 
 /// How much a word tells, by how many of all pages have it.

@@ -83,13 +83,13 @@ impl Hint {
     /// The word for what is asked: `port` of `which port` and of `what is the port`.
     pub(super) fn focus(words: &[String]) -> Option<String> {
         let at = words.iter().position(|word| ASKING.contains(&word.as_str()))?;
-        let rest = words[at + 1..].iter().map(String::as_str);
+        let mut rest = words[at + 1..].iter().map(String::as_str);
         let is_passed =
             |word: &&str| ["is", "was", "are", "were", "the", "our", "many", "much"].contains(word);
         let word = match words[at].as_str() {
-            "what" | "which" | "whose" => rest.skip_while(is_passed).next()?,
+            "what" | "which" | "whose" => rest.find(|word| !is_passed(word))?,
             "how" if words.get(at + 1).is_some_and(|next| next == "many" || next == "much") => {
-                rest.skip_while(is_passed).next()?
+                rest.find(|word| !is_passed(word))?
             }
             _ => return None,
         };
@@ -119,5 +119,35 @@ impl Seen {
                 }
             };
         self.is_begun = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::schema::words;
+    use super::*;
+
+    #[test]
+    fn a_question_expects_something_and_asks_for_a_word() {
+        let of = |question: &str| (Hint::of(&words(question)), Hint::focus(&words(question)));
+        assert_eq!(of("On which port does it run?"), (Some(Hint::Number), Some("port".to_owned())));
+        assert_eq!(of("how many euros does it cost"), (Some(Hint::Number), Some("euros".to_owned())));
+        assert_eq!(of("What is the library of the parser?"), (None, Some("library".to_owned())));
+        assert_eq!(of("Who wrote it?"), (Some(Hint::Name), None));
+        assert_eq!(of("When is it finished?"), (Some(Hint::Time), None));
+        assert_eq!(of("what did we decide"), (None, None));
+        assert!(Hint::is_question("why did we drop redis") && !Hint::is_question("drop redis cache"));
+    }
+
+    #[test]
+    fn what_is_expected_is_seen() {
+        let is_met = |hint, sentence: &str| {
+            let mut seen = Seen::default();
+            sentence.split(' ').for_each(|token| seen.look(hint, token, token == "port"));
+            seen.is_met
+        };
+        assert!(is_met(Hint::Number, "it listens on port 8443") && !is_met(Hint::Number, "it has a port"));
+        assert!(is_met(Hint::Name, "ask Alice") && !is_met(Hint::Name, "Ask somebody"));
+        assert!(is_met(Hint::Time, "by Friday") && !is_met(Hint::Time, "soon"));
     }
 }

@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ask::{Ask, Wanted};
+use super::ask::{Ask, Wanted, whole};
 use super::hint::Seen;
 use super::schema::{stems, words};
 use super::weights::{ASKING, BESIDE, EXPECTED, JOINED, KIN, NEAR, SENTENCE, STEM};
@@ -18,6 +18,8 @@ const AVERAGE_WORDS: f32 = 120.0;
 /// Judges texts by one query.
 pub(super) struct Judge<'a> {
     pub(super) ask: &'a Ask,
+    /// The bits of the words with a meaning of their own.
+    telling: u32,
     /// What the words begin with that are worth a look: a stem begins as its word does.
     begins: BTreeSet<char>,
     /// What the words of the texts have turned out to mean.
@@ -42,6 +44,7 @@ impl<'a> Judge<'a> {
             .flat_map(|wanted| wanted.near.iter().chain(&wanted.kin).chain([&wanted.stem, &wanted.word]));
         Self {
             ask,
+            telling: ask.telling(),
             begins: stems.filter_map(|stem| stem.chars().next()).collect(),
             known: RefCell::default(),
         }
@@ -79,14 +82,14 @@ impl<'a> Judge<'a> {
         let words = self.ask.wanted.iter().zip(&counts);
         let score: f32 = words.map(|(wanted, count)| wanted.weight * saturated(count)).sum();
         let is_answer = score > 0.0 && self.has_phrases(text);
-        is_answer.then(|| score + best)
+        is_answer.then_some(score + best)
     }
 
     /// What a sentence tells that has words of the query.
     fn sentence(&self, found: &Found, before: u32, asks: bool) -> f32 {
-        let value = |mask: u32| self.ask.coverage(mask) * self.ask.whole(mask);
+        let value = |mask: u32| self.ask.coverage(mask) * whole(mask, self.telling);
         let own = value(found.mask);
-        let beside = value(found.mask | before) - own;
+        let beside = if before & !found.mask == 0 { 0.0 } else { value(found.mask | before) - own };
         let told = SENTENCE * (own + BESIDE * beside) + JOINED * self.ask.coverage(found.joined);
         let told = if asks { told * ASKING } else { told };
         if found.seen.is_met { told * (1.0 + EXPECTED) } else { told }
@@ -178,5 +181,19 @@ mod tests {
         assert!(score("the radis") > 0.0 && Judge::new(&ask("caches")).judge("nothing").is_none());
         let score = |text| Judge::new(&ask("file lock")).judge(text).unwrap_or_default();
         assert!(score("take the file lock") > score("the lock of the file"));
+    }
+
+    #[test]
+    fn a_sign_within_a_word_ends_no_sentence() {
+        let found: Vec<&str> = sentences("See src/a.rs, v1.5. Why? \nDone").collect();
+        assert_eq!(found, ["See src/a.rs, v1.5.", " Why?", " \n", "Done"]);
+    }
+
+    #[test]
+    fn the_sentence_that_has_more_of_the_words_answers() {
+        let score = |text| Judge::new(&ask("which port does the invoice export use")).judge(text);
+        let answer = score("The invoice export listens on port 8443.");
+        assert!(answer > score("The invoice export is fine. We use a port another day."));
+        assert!(answer > score("Which port? The export is an invoice."));
     }
 }

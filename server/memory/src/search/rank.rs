@@ -8,7 +8,7 @@ use tantivy::fieldnorm::FieldNormReader;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, DocSet, SegmentReader, TERMINATED, Term};
 
-use super::ask::Ask;
+use super::ask::{Ask, whole};
 use super::groups::NONE;
 use super::memory::Memory;
 use super::page::role_number;
@@ -120,7 +120,7 @@ impl Memory {
         };
         let searcher = self.reader.searcher();
         let of_file = self.groups_by_file(filter);
-        let must = ask.phrase_mask();
+        let (must, telling) = (ask.phrase_mask(), ask.telling());
         for (ord, segment) in (0_u32..).zip(searcher.segment_readers()) {
             let scored = self.scored(segment, ask)?;
             let page = Passing::of(segment, filter, self)?;
@@ -135,7 +135,7 @@ impl Memory {
                 if *group == NONE {
                     continue;
                 }
-                let score = scored.scores[doc as usize] * multiplier * ask.whole(mask);
+                let score = scored.scores[doc as usize] * multiplier * whole(mask, telling);
                 let source = Source::Page(DocAddress::new(ord, doc));
                 found.note(*group, mask, Candidate { source, file, score });
             }
@@ -150,7 +150,7 @@ impl Memory {
                 continue;
             }
             let score = score
-                * ask.whole(mask)
+                * whole(mask, telling)
                 * multiplier(role_number(message.role), recency(message.at, self.parts.clock.now()));
             found.note(*group, mask, Candidate { source: Source::Fresh(n), file: fresh.file, score });
         }
