@@ -1,0 +1,120 @@
+//! What a server refuses, as an error that says how to go on.
+
+use serde_json::Value;
+
+use super::wire::Wire;
+use crate::config::Api;
+use crate::limits::WORDS_CHARS_MAX;
+use crate::model::ModelError;
+
+/// The error of an answer with this status and these words.
+pub(crate) fn refused(wire: &Wire, model: &str, status: u16, words: &str) -> ModelError {
+    let body: Value = serde_json::from_str(words).unwrap_or(Value::Null);
+    if let Some(error) = told(wire, model, &body) {
+        return error;
+    }
+    let words =
+        if words.trim().is_empty() { "without a word".to_owned() } else { format!("'{}'", one_line(words)) };
+    said(wire, model, Some(status), &words)
+}
+
+/// The error in a message of a stream or in a body, if there is one: `{"error": …}`.
+pub(crate) fn told(wire: &Wire, model: &str, body: &Value) -> Option<ModelError> {
+    // Older vLLM: the body itself is the error.
+    let is_error = body.get("object").and_then(Value::as_str) == Some("error");
+    let error = body.get("error").filter(|error| !error.is_null()).or_else(|| is_error.then_some(body))?;
+    // Ollama passes the error of its runner on as a text.
+    if let Some(Ok(inner)) = error.as_str().map(serde_json::from_str::<Value>)
+        && let Some(told) = told(wire, model, &inner)
+    {
+        return Some(told);
+    }
+    let number = |key: &str| error.get(key).or_else(|| body.get(key)).and_then(Value::as_u64);
+    let words = error.as_str().or_else(|| error.get("message").and_then(Value::as_str)).unwrap_or_default();
+    let kind = error.get("type").and_then(Value::as_str).unwrap_or_default();
+    let code = error.get("code").and_then(Value::as_str).unwrap_or_default();
+    if [kind, code]
+        .iter()
+        .any(|kind| matches!(*kind, "exceed_context_size_error" | "context_length_exceeded"))
+        || is_too_long(words)
+    {
+        let numbers = numbers_of(words);
+        return Some(ModelError::TooLong {
+            model: model.to_owned(),
+            tokens: number("n_prompt_tokens").or(numbers.0),
+            context: number("n_ctx").or(numbers.1),
+        });
+    }
+    let status = error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
+    let words = if words.is_empty() { error.to_string() } else { words.to_owned() };
+    Some(said(wire, model, status, &format!("'{}'", one_line(&words))))
+}
+
+fn said(wire: &Wire, model: &str, status: Option<u16>, words: &str) -> ModelError {
+    let name = wire.name();
+    let lower = words.to_lowercase();
+    let ollama = wire.api == Api::Ollama;
+    if lower.contains("loading model") {
+        return ModelError::Unreachable(format!("{name} is still loading its model; ask again in a moment"));
+    }
+    let hint = if lower.contains("does not support tools") {
+        format!(
+            "choose a model that can use tools in place of {model}: `ollama show MODEL` lists what it can do"
+        )
+    } else if ollama && lower.contains("not found") {
+        format!("run `ollama pull {model}`, or choose a model of `ollama list`")
+    } else if lower.contains("auto-tool-choice") || lower.contains("tool-call-parser") {
+        "start vLLM with --enable-auto-tool-choice and a --tool-call-parser".to_owned()
+    } else if lower.contains("--jinja") {
+        "start llama.cpp with --jinja".to_owned()
+    } else if status == Some(404) {
+        format!("see whether the base URL is right and the model {model} is there")
+    } else if matches!(status, Some(401 | 403)) {
+        "it asks for a key; start it on this machine without one".to_owned()
+    } else {
+        "look at its log".to_owned()
+    };
+    let status = status.map(|status| format!(" with status {status}")).unwrap_or_default();
+    ModelError::Refused(format!("{name} refuses{status}: {words}; {hint}"))
+}
+
+fn is_too_long(words: &str) -> bool {
+    let words = words.to_lowercase();
+    [
+        "exceeds the available context size",
+        "maximum context length",
+        "context the overflows",
+        "context length of only",
+    ]
+    .iter()
+    .any(|part| words.contains(part))
+}
+
+/// The tokens of the question and of the context, in servers' sentences: llama.cpp names the question first, vLLM the
+/// context.
+fn numbers_of(words: &str) -> (Option<u64>, Option<u64>) {
+    let numbers: Vec<u64> = words
+        .split(|c: char| !c.is_ascii_digit())
+        .filter_map(|number| number.parse().ok())
+        .filter(|&number| number >= 16)
+        .collect();
+    match numbers[..] {
+        [context] => (None, Some(context)),
+        [context, tokens, ..] if words.contains("maximum context length") => (Some(tokens), Some(context)),
+        [tokens, context, ..] => (Some(tokens), Some(context)),
+        [] => (None, None),
+    }
+}
+
+/// A foreign text as one short line without control characters.
+pub(crate) fn one_line(text: &str) -> String {
+    let mut line: String = text
+        .chars()
+        .take(WORDS_CHARS_MAX)
+        .map(|c| if c.is_control() || ('\u{2028}'..='\u{202e}').contains(&c) { ' ' } else { c })
+        .collect();
+    if text.chars().nth(WORDS_CHARS_MAX).is_some() {
+        line.push('…');
+    }
+    line.trim().to_owned()
+}

@@ -1,0 +1,6 @@
+//! The clients against fake servers.
+
+mod answers;
+mod facts;
+mod loopback;
+mod support;
