@@ -1,0 +1,7 @@
+//! The sandbox with real programs: what they can do, how they end, and ways out that are refused.
+#![cfg(target_os = "linux")]
+#![expect(clippy::disallowed_methods, reason = "the tests look at the real system")]
+
+mod commands;
+mod escape;
+mod world;
