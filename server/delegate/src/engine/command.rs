@@ -1,0 +1,26 @@
+//! What the engine is told, each with the way for its answer.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot::Sender;
+
+use super::view::{Capabilities, History, Snapshot, TaskView};
+use super::{EngineError, Submission};
+use crate::issue::Issue;
+use crate::store::{KindQuality, Reported};
+use crate::task::TaskId;
+
+/// A command of a handle.
+pub(super) enum Command {
+    Submit(Submission, Sender<Result<TaskView, EngineError>>),
+    Cancel(TaskId, Option<String>, Sender<Result<TaskView, EngineError>>),
+    Poll(TaskId, Sender<Result<TaskView, EngineError>>),
+    History { limit: usize, with_calls: bool, answer: Sender<History> },
+    Snapshot(usize, Sender<Snapshot>),
+    Look(Sender<Arc<Capabilities>>),
+    Quality(Sender<Vec<KindQuality>>),
+    Report(Issue, Sender<Result<Reported, EngineError>>),
+    Decide { number: i64, may_run: bool, answer: Sender<Result<(), EngineError>> },
+    BeginSession(Sender<()>),
+    ShutDown(Sender<()>),
+}

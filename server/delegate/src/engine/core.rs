@@ -1,0 +1,293 @@
+//! The state of the engine and its loop: it takes commands, lets the model and the tools work, and looks at the time.
+//!
+//! One thing is under way at a time. It must never wait for the model or a tool while a command could be taken.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use entraclaw_models::{Answer, Facts, Held, Model, ModelError, Piece};
+use entraclaw_seams::clock::Clock;
+use entraclaw_seams::random::Random;
+use futures_util::future::{BoxFuture, pending};
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio::time::{Instant, sleep_until};
+
+use super::asking::Asking;
+use super::bounds::Bounds;
+use super::command::Command;
+use super::event::Event;
+use super::tools::Running;
+use super::view::Capabilities;
+use super::{EngineError, EngineParts};
+use crate::limits::RateLimit;
+use crate::queue::Queue;
+use crate::store::{Store, StoreError};
+use crate::task::TaskId;
+use crate::tool::{ToolOutcome, Toolbox};
+
+/// What is under way.
+pub(super) enum Doing {
+    /// Nothing; what is next has to be decided.
+    Nothing,
+    /// The server is asked for the facts of its model.
+    Facts(BoxFuture<'static, Result<Facts, ModelError>>, Instant),
+    /// The server brings a step back that it has held.
+    BringingBack(BoxFuture<'static, bool>, Instant),
+    /// The model answers.
+    Asking(Box<Asking>),
+    /// The server holds the step of a task that was paused.
+    Holding(TaskId, BoxFuture<'static, Option<Held>>, Instant),
+    /// A tool runs.
+    Tool(Box<Running>),
+    /// A tool call waits for a person.
+    Approval(i64, Instant),
+    /// The model can't be asked before this instant.
+    Waiting(Instant),
+}
+
+/// What has happened to what is under way.
+pub(super) enum Happened {
+    Facts(Result<Facts, ModelError>),
+    BroughtBack(bool),
+    Piece(Piece),
+    Answered(Result<Answer, ModelError>),
+    Held(Option<Held>),
+    ToolEnded(ToolOutcome),
+    TimeIsUp,
+}
+
+impl Doing {
+    /// Waits for it. When this is dropped, nothing is lost.
+    async fn happen(&mut self) -> Happened {
+        match self {
+            Self::Nothing | Self::Approval(..) | Self::Waiting(_) => pending().await,
+            Self::Facts(reading, _) => Happened::Facts(reading.await),
+            Self::BringingBack(bringing, _) => Happened::BroughtBack(bringing.await),
+            Self::Holding(_, holding, _) => Happened::Held(holding.await),
+            Self::Tool(running) => Happened::ToolEnded((&mut running.work).await),
+            Self::Asking(asking) => tokio::select! {
+                biased;
+                Some(piece) = asking.pieces.recv() => Happened::Piece(piece),
+                answer = &mut asking.answer => Happened::Answered(answer),
+            },
+        }
+    }
+
+    /// When something has to be done about it.
+    fn due(&self) -> Option<Instant> {
+        match self {
+            Self::Nothing => None,
+            Self::Facts(_, at)
+            | Self::BringingBack(_, at)
+            | Self::Holding(_, _, at)
+            | Self::Approval(_, at)
+            | Self::Waiting(at) => Some(*at),
+            Self::Asking(asking) => Some(asking.due()),
+            Self::Tool(running) => Some(running.due),
+        }
+    }
+}
+
+/// What is remembered of the task that is worked on, as long as it is.
+pub(super) struct Turn {
+    pub(super) task: TaskId,
+    pub(super) began: Instant,
+    /// How long it was worked on before, in milliseconds.
+    pub(super) worked_ms: u64,
+    /// How often this step was asked in vain.
+    pub(super) tries: u32,
+    /// Whether the server has brought the step back.
+    pub(super) brought_back: Option<bool>,
+}
+
+/// The engine.
+pub(super) struct Core {
+    pub(super) store: Store,
+    pub(super) model: Arc<dyn Model>,
+    pub(super) toolbox: Arc<dyn Toolbox>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) random: Arc<dyn Random>,
+    pub(super) bounds: Bounds,
+    pub(super) queue: Queue,
+    pub(super) rate: RateLimit,
+    pub(super) commands: mpsc::Receiver<Command>,
+    pub(super) events: broadcast::Sender<Event>,
+    pub(super) known: watch::Sender<Arc<Capabilities>>,
+    pub(super) doing: Doing,
+    pub(super) turn: Option<Turn>,
+    pub(super) facts: Option<(Facts, Instant)>,
+    pub(super) trouble: Option<String>,
+    pub(super) pause: Duration,
+    pub(super) tokens_per_second: Option<f64>,
+    /// Who waits for a look at the model.
+    pub(super) lookers: Vec<oneshot::Sender<Arc<Capabilities>>>,
+    pub(super) ends: Option<oneshot::Sender<()>>,
+    pub(super) is_ending: bool,
+}
+
+impl Core {
+    pub(super) fn new(
+        parts: EngineParts,
+        store: Store,
+        commands: mpsc::Receiver<Command>,
+        events: broadcast::Sender<Event>,
+        known: watch::Sender<Arc<Capabilities>>,
+    ) -> Self {
+        let bounds = parts.bounds;
+        Self {
+            store,
+            model: parts.model,
+            toolbox: parts.toolbox,
+            clock: parts.clock,
+            random: parts.random,
+            bounds,
+            queue: Queue::default(),
+            rate: RateLimit::new(bounds.rate_limit),
+            commands,
+            events,
+            known,
+            doing: Doing::Nothing,
+            turn: None,
+            facts: None,
+            trouble: None,
+            pause: Duration::from_millis(bounds.retry_ms_first),
+            tokens_per_second: None,
+            lookers: Vec::new(),
+            ends: None,
+            is_ending: false,
+        }
+    }
+
+    /// Works until it is shut down, or its store fails.
+    pub(super) async fn run(mut self) -> Result<(), StoreError> {
+        self.renew_known()?;
+        loop {
+            self.arrange()?;
+            if self.is_ending && matches!(self.doing, Doing::Nothing) {
+                self.tell(Event::Ends);
+                if let Some(ends) = self.ends.take() {
+                    let _ = ends.send(());
+                }
+                return Ok(());
+            }
+            let due = self.doing.due();
+            let happened = tokio::select! {
+                biased;
+                command = self.commands.recv(), if !self.is_ending => {
+                    self.on_command(command)?;
+                    continue;
+                }
+                happened = self.doing.happen() => happened,
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => Happened::TimeIsUp,
+            };
+            self.on_happened(happened)?;
+        }
+    }
+
+    fn on_happened(&mut self, happened: Happened) -> Result<(), StoreError> {
+        match happened {
+            Happened::Facts(facts) => self.on_facts(facts),
+            Happened::BroughtBack(brought) => {
+                self.on_brought_back(brought);
+                Ok(())
+            }
+            Happened::Piece(piece) => self.on_piece(piece),
+            Happened::Answered(answer) => self.on_answered(answer),
+            Happened::Held(held) => self.on_held(held),
+            Happened::ToolEnded(outcome) => self.on_tool_ended(outcome),
+            Happened::TimeIsUp => self.on_time(),
+        }
+    }
+
+    fn on_time(&mut self) -> Result<(), StoreError> {
+        match &self.doing {
+            Doing::Nothing => Ok(()),
+            Doing::Waiting(_) => {
+                self.doing = Doing::Nothing;
+                Ok(())
+            }
+            Doing::Facts(..) => {
+                let says = "the model server does not say what it has; look whether it hangs".to_owned();
+                self.on_facts(Err(ModelError::Stalled(says)))
+            }
+            Doing::BringingBack(..) => {
+                self.on_brought_back(false);
+                Ok(())
+            }
+            Doing::Holding(..) => self.on_held(None),
+            Doing::Approval(number, _) => {
+                let number = *number;
+                self.refuse_call(
+                    number,
+                    "nobody approved this in time; do without it, or say that it is needed",
+                )
+            }
+            Doing::Asking(_) => self.on_asking_due(),
+            Doing::Tool(_) => self.on_tool_due(),
+        }
+    }
+
+    fn on_command(&mut self, command: Option<Command>) -> Result<(), StoreError> {
+        match command {
+            None => self.is_ending = true,
+            Some(Command::ShutDown(answer)) => {
+                self.is_ending = true;
+                self.ends = Some(answer);
+            }
+            Some(Command::Submit(submission, answer)) => {
+                let taken = self.submit(submission)?;
+                let _ = answer.send(taken);
+            }
+            Some(Command::Cancel(task, reason, answer)) => {
+                let cancelled = self.cancel(&task, reason.as_deref())?;
+                let _ = answer.send(cancelled);
+            }
+            Some(Command::Poll(task, answer)) => {
+                let found = self.store.find_task(&task)?;
+                let view = found.map(|task| self.view_of(task)).transpose()?;
+                let _ = answer.send(view.ok_or_else(|| not_found(&task)));
+            }
+            Some(Command::History { limit, with_calls, answer }) => {
+                let _ = answer.send(self.history(limit, with_calls)?);
+            }
+            Some(Command::Snapshot(messages, answer)) => {
+                let _ = answer.send(self.snapshot(messages)?);
+            }
+            Some(Command::Quality(answer)) => {
+                let _ = answer.send(self.store.quality()?);
+            }
+            Some(Command::Look(answer)) => self.look(answer),
+            Some(Command::Report(issue, answer)) => {
+                let _ = answer.send(self.report(&issue)?);
+            }
+            Some(Command::Decide { number, may_run, answer }) => {
+                let _ = answer.send(self.decide(number, may_run)?);
+            }
+            Some(Command::BeginSession(answer)) => {
+                self.store.begin_session(self.now_ms())?;
+                self.tell(Event::SessionBegan);
+                let _ = answer.send(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells what has happened. Nobody may listen.
+    pub(super) fn tell(&self, event: Event) {
+        let _ = self.events.send(event);
+    }
+
+    pub(super) fn now_ms(&self) -> i64 {
+        self.clock.now().as_millisecond()
+    }
+
+    pub(super) fn after(ms: u64) -> Instant {
+        Instant::now() + Duration::from_millis(ms)
+    }
+}
+
+pub(super) fn not_found(task: &TaskId) -> EngineError {
+    EngineError::NotFound(format!(
+        "no task {task} was handed over in this project; chat returns the id of a task"
+    ))
+}

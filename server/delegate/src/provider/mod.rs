@@ -1,0 +1,23 @@
+//! The provider `delegate`: a host hands tasks to the local model, by the seven tools of the design document, and is told
+//! how they go.
+//!
+//! From the ground up: `failure` names what went wrong, `tools` is what is offered, `shapes` the document's answers, `fit`
+//! keeps them within what a host shows, `wait` waits for one task, `calls` are the tools at work, `notices` what is told
+//! unasked, `server` joins them.
+//!
+//! It must never keep a call beyond what its host waits, let a host touch a task of the person, nor tell a client of a task
+//! that it did not hand over or ask for.
+
+mod calls;
+mod failure;
+mod fit;
+mod notices;
+mod server;
+mod shapes;
+mod stand_in;
+mod tools;
+mod wait;
+
+pub use server::DelegateProvider;
+pub use stand_in::StandIn;
+pub use tools::{SET, tool_names};

@@ -1,0 +1,118 @@
+//! The provider itself: begins calls, and sends what its client has to be told.
+//! It must never answer a call twice, nor wait for the engine on the connection.
+
+use entraclaw_mcp::{Begun, Call, Connection, Offer, Offers, Provider, Refusal};
+use futures_util::FutureExt as _;
+use futures_util::future::{BoxFuture, pending};
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::time::timeout_at;
+
+use super::calls::{At, begin, ended};
+use super::notices::{Heard, Owned};
+use super::tools::{SET, tools};
+use super::wait::Waiting;
+use crate::engine::{Engine, Event, TaskView};
+use crate::source::Source;
+
+/// The provider `delegate` of one connection.
+pub struct DelegateProvider {
+    engine: Engine,
+    events: Option<Receiver<Event>>,
+    heard: Heard,
+    owned: Owned,
+    /// A look at the client's tasks after events were lost.
+    catches_up: Option<BoxFuture<'static, Vec<TaskView>>>,
+}
+
+impl DelegateProvider {
+    /// The provider over an engine.
+    pub fn new(engine: Engine) -> Self {
+        let events = Some(engine.events());
+        Self { engine, events, heard: Heard::default(), owned: Owned::default(), catches_up: None }
+    }
+
+    fn catch_up(&mut self) {
+        let (engine, tasks) = (self.engine.clone(), self.owned.all());
+        self.catches_up = Some(
+            async move {
+                let mut views = Vec::new();
+                for task in tasks {
+                    views.extend(engine.poll(&task).await.ok());
+                }
+                views
+            }
+            .boxed(),
+        );
+    }
+}
+
+impl Provider for DelegateProvider {
+    fn offers(&self) -> Offers {
+        let tools = tools(&self.engine.capabilities());
+        Offers { tools: tools.into_iter().map(|tool| Offer::new(SET, tool)).collect(), ..Offers::default() }
+    }
+
+    fn call(&mut self, call: Call<'_>, _connection: &mut Connection) -> Result<Begun, Refusal> {
+        let waits = call.tool == "chat";
+        let until = call.until;
+        let at = At {
+            engine: self.engine.clone(),
+            source: Source::host(call.caller.client.as_deref().unwrap_or_default()),
+            owned: self.owned.clone(),
+            waiting: Waiting {
+                until: call.until,
+                beyond: call.beyond,
+                progress: call.progress,
+                cancellation: call.cancellation,
+            },
+        };
+        let work = begin(call.tool, call.arguments, at).map_err(|failure| failure.text())?;
+        Ok(Begun::work(async move {
+            let done = if waits {
+                work.await
+            } else {
+                timeout_at(until, work).await.unwrap_or_else(|_| Err(ended()))
+            };
+            done.unwrap_or_else(|failure| failure.answer())
+        }))
+    }
+
+    fn pump(&mut self, connection: &mut Connection) {
+        if connection.ready().is_none() {
+            // A client that is not to be told anything unasked polls.
+            self.heard = Heard::default();
+            return;
+        }
+        while connection.has_room()
+            && let Some((method, params)) = self.heard.next(&self.owned)
+        {
+            connection.notify(method, &params);
+        }
+    }
+
+    fn changed(&mut self, has_room: bool) -> BoxFuture<'_, ()> {
+        async move {
+            loop {
+                if has_room && !self.heard.is_empty() {
+                    return;
+                }
+                if let Some(looking) = &mut self.catches_up {
+                    let views = looking.await;
+                    self.catches_up = None;
+                    for view in views {
+                        self.heard.catch_up(view);
+                    }
+                    continue;
+                }
+                let Some(events) = &mut self.events else { return pending().await };
+                match events.recv().await {
+                    Ok(event) => self.heard.hear(event),
+                    Err(RecvError::Lagged(_)) => self.catch_up(),
+                    Err(RecvError::Closed) => self.events = None,
+                }
+            }
+        }
+        .boxed()
+    }
+}

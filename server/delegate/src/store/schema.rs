@@ -1,0 +1,107 @@
+//! The tables of the store, and how an older file becomes a newer one.
+//!
+//! It must never touch a file of a newer version.
+
+use rusqlite::Connection;
+
+use super::StoreError;
+
+/// The version of the tables, in SQLite's own field for it.
+const VERSION: i64 = 1;
+
+/// The tables of version 1.
+const TABLES: &str = "
+CREATE TABLE sessions (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    began_ms INTEGER NOT NULL
+) STRICT;
+CREATE TABLE tasks (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    session INTEGER NOT NULL REFERENCES sessions,
+    source TEXT NOT NULL,
+    message TEXT NOT NULL,
+    context TEXT NOT NULL,
+    hint TEXT NOT NULL,
+    state TEXT NOT NULL,
+    model TEXT,
+    step INTEGER NOT NULL DEFAULT 0,
+    heard INTEGER,
+    partial TEXT NOT NULL DEFAULT '',
+    was_asking INTEGER NOT NULL DEFAULT 0,
+    held TEXT,
+    resumed TEXT,
+    result TEXT,
+    notes TEXT NOT NULL DEFAULT '[]',
+    input_tokens INTEGER NOT NULL DEFAULT 0,
+    output_tokens INTEGER NOT NULL DEFAULT 0,
+    malformed INTEGER NOT NULL DEFAULT 0,
+    cancel_reason TEXT,
+    created_ms INTEGER NOT NULL,
+    started_ms INTEGER,
+    ended_ms INTEGER,
+    worked_ms INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX open_tasks ON tasks (number) WHERE state IN ('queued', 'in_progress', 'preempted');
+CREATE TABLE messages (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    session INTEGER NOT NULL REFERENCES sessions,
+    task TEXT NOT NULL REFERENCES tasks (id),
+    speaker TEXT NOT NULL,
+    text TEXT NOT NULL,
+    at_ms INTEGER NOT NULL
+) STRICT;
+CREATE INDEX messages_of_session ON messages (session, number);
+CREATE TABLE steps (
+    task TEXT NOT NULL REFERENCES tasks (id),
+    step INTEGER NOT NULL,
+    heard INTEGER NOT NULL,
+    text TEXT NOT NULL,
+    requests TEXT NOT NULL,
+    PRIMARY KEY (task, step)
+) STRICT;
+CREATE TABLE tool_calls (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    task TEXT NOT NULL REFERENCES tasks (id),
+    step INTEGER NOT NULL,
+    request TEXT NOT NULL,
+    state TEXT NOT NULL,
+    asks TEXT,
+    text TEXT,
+    status TEXT,
+    shown TEXT,
+    runs INTEGER NOT NULL DEFAULT 0,
+    started_ms INTEGER,
+    ended_ms INTEGER
+) STRICT;
+CREATE INDEX calls_of_task ON tool_calls (task, number);
+CREATE TABLE issues (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    source TEXT NOT NULL,
+    task TEXT,
+    model TEXT,
+    hint TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    description TEXT NOT NULL,
+    expected TEXT,
+    at_ms INTEGER NOT NULL
+) STRICT;
+";
+
+/// Makes the tables, or checks that they are of a known version.
+pub(super) fn prepare(connection: &mut Connection, file: &str) -> Result<(), StoreError> {
+    connection.execute_batch(
+        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 2000;",
+    )?;
+    let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    if found > VERSION {
+        return Err(StoreError::Newer { file: file.to_owned(), found, known: VERSION });
+    }
+    if found == 0 {
+        let transaction = connection.transaction()?;
+        transaction.execute_batch(TABLES)?;
+        transaction.execute_batch(&format!("PRAGMA user_version = {VERSION}"))?;
+        transaction.commit()?;
+    }
+    Ok(())
+}

@@ -1,0 +1,356 @@
+//! The life of a task, each change in one transaction.
+//!
+//! A task that has ended must never change again.
+
+use rusqlite::{OptionalExtension as _, Transaction, params};
+use serde_json::json;
+
+use super::rows::{self, TASK};
+use super::talk::add_message;
+use super::{Store, StoreError};
+use crate::message::Speaker;
+use crate::source::Source;
+use crate::task::{CallResult, ContextFile, Hint, Resumption, Step, Task, TaskId, TaskState, Tokens};
+
+/// A task that is handed over.
+#[derive(Debug, Clone)]
+pub struct NewTask {
+    /// Its id, which is not used yet.
+    pub id: TaskId,
+    /// Who asks.
+    pub source: Source,
+    /// What is asked.
+    pub message: String,
+    /// The files that come along.
+    pub context: Vec<ContextFile>,
+    /// The kind of task.
+    pub hint: Hint,
+}
+
+/// The end of a step: the model's answer.
+#[derive(Debug, Clone)]
+pub struct StepEnd {
+    /// The answer.
+    pub step: Step,
+    /// For each of its requests, the result if the request is not of the right form.
+    pub refused: Vec<Option<CallResult>>,
+    /// The tokens that it took.
+    pub tokens: Tokens,
+    /// How it had gone on, if it had been interrupted; the answer may prove more than was known before.
+    pub resumed: Option<Resumption>,
+    /// The notes on the whole task, anew.
+    pub notes: Vec<String>,
+}
+
+fn state_of(transaction: &Transaction<'_>, id: &TaskId) -> Result<TaskState, StoreError> {
+    let state: Option<String> = transaction
+        .query_row("SELECT state FROM tasks WHERE id = ?", [&id.0], |row| row.get(0))
+        .optional()?;
+    let state = state.and_then(|name| TaskState::by_name(&name));
+    state.ok_or_else(|| StoreError::Missing(format!("task {id}")))
+}
+
+fn move_task(transaction: &Transaction<'_>, id: &TaskId, next: TaskState) -> Result<(), StoreError> {
+    let state = state_of(transaction, id)?;
+    if !state.may_become(next) {
+        return Err(StoreError::Order { task: id.0.clone(), state: state.as_str(), next: next.as_str() });
+    }
+    transaction.execute("UPDATE tasks SET state = ? WHERE id = ?", params![next.as_str(), id.0])?;
+    Ok(())
+}
+
+impl Store {
+    /// Adds a task with its message.
+    ///
+    /// # Errors
+    /// Fails if it can't be written.
+    pub fn add_task(&mut self, new: &NewTask, now_ms: i64) -> Result<Task, StoreError> {
+        if self.session == 0 {
+            self.begin_session(now_ms)?;
+        }
+        let session = self.session;
+        let context = json!(new.context).to_string();
+        self.write(|transaction| {
+            transaction.execute(
+                "INSERT INTO tasks (id, session, source, message, context, hint, state, created_ms) \
+                 VALUES (?, ?, ?, ?, ?, ?, 'queued', ?)",
+                params![
+                    new.id.0,
+                    session,
+                    new.source.as_str(),
+                    new.message,
+                    context,
+                    new.hint.as_str(),
+                    now_ms
+                ],
+            )?;
+            let speaker = Speaker::Asker(new.source.clone());
+            add_message(transaction, session, &new.id, &speaker, &new.message, now_ms)?;
+            Ok(())
+        })?;
+        self.task(&new.id)
+    }
+
+    /// Begins a task, or goes on with it.
+    ///
+    /// # Errors
+    /// Fails if it has ended, or can't be written.
+    pub fn start_task(
+        &mut self,
+        id: &TaskId,
+        model: Option<&str>,
+        resumed: Option<Resumption>,
+        now_ms: i64,
+    ) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            move_task(transaction, id, TaskState::InProgress)?;
+            transaction.execute(
+                "UPDATE tasks SET model = coalesce(?, model), resumed = coalesce(?, resumed), \
+                 started_ms = coalesce(started_ms, ?) WHERE id = ?",
+                params![model, resumed.map(Resumption::as_str), now_ms, id.0],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// The step is about to be asked, from its beginning or from what is kept of its text.
+    ///
+    /// # Errors
+    /// Fails if it can't be written.
+    pub fn begin_asking(
+        &mut self,
+        id: &TaskId,
+        model: &str,
+        heard: i64,
+        partial: &str,
+        resumed: Option<Resumption>,
+        notes: &[String],
+    ) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            transaction.execute(
+                "UPDATE tasks SET model = ?, heard = ?, partial = ?, was_asking = 1, held = NULL, \
+                 resumed = coalesce(?, resumed), notes = ? WHERE id = ?",
+                params![
+                    model,
+                    heard,
+                    partial,
+                    resumed.map(Resumption::as_str),
+                    json!(notes).to_string(),
+                    id.0
+                ],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// What the model has said so far in this step.
+    ///
+    /// # Errors
+    /// Fails if it can't be written.
+    pub fn set_partial(&mut self, id: &TaskId, partial: &str, worked_ms: u64) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            transaction.execute(
+                "UPDATE tasks SET partial = ?, worked_ms = ? WHERE id = ?",
+                params![partial, worked_ms.cast_signed(), id.0],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// The step was not asked after all: nothing of it was said.
+    ///
+    /// # Errors
+    /// Fails if it can't be written.
+    pub fn stop_asking(&mut self, id: &TaskId) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            transaction.execute("UPDATE tasks SET was_asking = 0, partial = '' WHERE id = ?", [&id.0])?;
+            Ok(())
+        })
+    }
+
+    /// Pauses a task for a person.
+    ///
+    /// # Errors
+    /// Fails if it is not in progress, or can't be written.
+    pub fn preempt_task(&mut self, id: &TaskId, partial: &str, worked_ms: u64) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            move_task(transaction, id, TaskState::Preempted)?;
+            transaction.execute(
+                "UPDATE tasks SET partial = ?, worked_ms = ? WHERE id = ?",
+                params![partial, worked_ms.cast_signed(), id.0],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// The server holds the step under this name.
+    ///
+    /// # Errors
+    /// Fails if it can't be written.
+    pub fn set_held(&mut self, id: &TaskId, held: &str) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            transaction.execute("UPDATE tasks SET held = ? WHERE id = ?", params![held, id.0])?;
+            Ok(())
+        })
+    }
+
+    /// Puts a task back that was in progress when its engine ended, with a note on what that means for it.
+    ///
+    /// # Errors
+    /// Fails if it is not in progress, or can't be written.
+    pub fn requeue_task(&mut self, id: &TaskId, notes: &[String]) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            move_task(transaction, id, TaskState::Queued)?;
+            transaction.execute(
+                "UPDATE tasks SET notes = ? WHERE id = ?",
+                params![json!(notes).to_string(), id.0],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// The model has answered the step. What it asked for is kept with it; the task is at the next step.
+    ///
+    /// # Errors
+    /// Fails if it can't be written.
+    pub fn end_step(&mut self, id: &TaskId, end: &StepEnd, now_ms: i64) -> Result<(), StoreError> {
+        let step = &end.step;
+        self.write(|transaction| {
+            transaction.execute(
+                "INSERT INTO steps (task, step, heard, text, requests) VALUES (?, ?, ?, ?, ?)",
+                params![id.0, step.step, step.heard, step.text, json!(step.requests).to_string()],
+            )?;
+            let mut malformed = 0;
+            for (at, request) in step.requests.iter().enumerate() {
+                transaction.execute(
+                    "INSERT INTO tool_calls (task, step, request, state) VALUES (?, ?, ?, 'asked')",
+                    params![id.0, step.step, json!(request).to_string()],
+                )?;
+                let Some(Some(refused)) = end.refused.get(at) else { continue };
+                malformed += 1;
+                let number = transaction.last_insert_rowid();
+                transaction.execute(
+                    "UPDATE tool_calls SET state = 'done', text = ?, status = ?, shown = ?, ended_ms = ? WHERE number = ?",
+                    params![refused.text, refused.status, json!(refused.shown).to_string(), now_ms, number],
+                )?;
+            }
+            transaction.execute(
+                "UPDATE tasks SET step = step + 1, partial = '', was_asking = 0, held = NULL, \
+                 resumed = coalesce(?, resumed), notes = ?, malformed = malformed + ?, \
+                 input_tokens = input_tokens + ?, output_tokens = output_tokens + ? WHERE id = ?",
+                params![
+                    end.resumed.map(Resumption::as_str),
+                    json!(end.notes).to_string(),
+                    malformed,
+                    end.tokens.input.cast_signed(),
+                    end.tokens.output.cast_signed(),
+                    id.0
+                ],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// Ends a task. Its answer is a message of the conversation.
+    ///
+    /// # Errors
+    /// Fails if it has ended, or can't be written.
+    pub fn end_task(
+        &mut self,
+        id: &TaskId,
+        state: TaskState,
+        result: Option<&str>,
+        worked_ms: u64,
+        now_ms: i64,
+    ) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            move_task(transaction, id, state)?;
+            transaction.execute(
+                "UPDATE tasks SET result = ?, worked_ms = ?, ended_ms = ?, was_asking = 0, held = NULL WHERE id = ?",
+                params![result, worked_ms.cast_signed(), now_ms, id.0],
+            )?;
+            if state == TaskState::Completed {
+                let session = transaction
+                    .query_row("SELECT session FROM tasks WHERE id = ?", [&id.0], |row| row.get::<_, i64>(0))?;
+                add_message(transaction, session, id, &Speaker::Model, result.unwrap_or_default(), now_ms)?;
+            }
+            // What was never begun never runs.
+            transaction.execute(
+                "UPDATE tool_calls SET state = 'done', text = '', status = 'cancelled', shown = '{}', ended_ms = ? \
+                 WHERE task = ? AND state IN ('asked', 'approved', 'awaits_approval')",
+                params![now_ms, id.0],
+            )?;
+            Ok(())
+        })
+    }
+
+    /// A task.
+    ///
+    /// # Errors
+    /// Fails if there is none of this id, or it can't be read.
+    pub fn task(&self, id: &TaskId) -> Result<Task, StoreError> {
+        self.find_task(id)?.ok_or_else(|| StoreError::Missing(format!("task {id}")))
+    }
+
+    /// A task, if there is one of this id.
+    ///
+    /// # Errors
+    /// Fails if it can't be read.
+    pub fn find_task(&self, id: &TaskId) -> Result<Option<Task>, StoreError> {
+        let sql = format!("SELECT {TASK} FROM tasks WHERE id = ?");
+        Ok(self.read()?.prepare(&sql)?.query_row([&id.0], rows::task).optional()?)
+    }
+
+    /// The tasks that have not ended, in their order.
+    ///
+    /// # Errors
+    /// Fails if they can't be read.
+    pub fn open_tasks(&self) -> Result<Vec<Task>, StoreError> {
+        let sql = format!(
+            "SELECT {TASK} FROM tasks WHERE state IN ('queued', 'in_progress', 'preempted') ORDER BY number"
+        );
+        let mut asked = self.read()?.prepare(&sql)?;
+        let found = asked.query_map([], rows::task)?;
+        Ok(found.collect::<Result<_, _>>()?)
+    }
+
+    /// The steps of a task that have their answer, in order.
+    ///
+    /// # Errors
+    /// Fails if they can't be read.
+    pub fn steps(&self, id: &TaskId) -> Result<Vec<Step>, StoreError> {
+        let mut asked = self
+            .read()?
+            .prepare("SELECT step, heard, text, requests FROM steps WHERE task = ? ORDER BY step")?;
+        let found = asked.query_map([&id.0], rows::step)?;
+        Ok(found.collect::<Result<_, _>>()?)
+    }
+
+    /// Notes why a task was cancelled, for those who look at the figures.
+    ///
+    /// # Errors
+    /// Fails if it can't be written.
+    pub fn cancel_task(
+        &mut self,
+        id: &TaskId,
+        reason: Option<&str>,
+        partial: &str,
+        worked_ms: u64,
+        now_ms: i64,
+    ) -> Result<(), StoreError> {
+        self.write(|transaction| {
+            move_task(transaction, id, TaskState::Cancelled)?;
+            transaction.execute(
+                "UPDATE tasks SET cancel_reason = ?, partial = ?, worked_ms = ?, ended_ms = ?, was_asking = 0, \
+                 held = NULL WHERE id = ?",
+                params![reason, partial, worked_ms.cast_signed(), now_ms, id.0],
+            )?;
+            transaction.execute(
+                "UPDATE tool_calls SET state = 'done', text = '', status = 'cancelled', shown = '{}', ended_ms = ? \
+                 WHERE task = ? AND state IN ('asked', 'approved', 'awaits_approval')",
+                params![now_ms, id.0],
+            )?;
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,338 @@
+//! A task: what is asked, by whom, how far it is, and how it ended.
+//!
+//! It is plain data and must never change by itself.
+
+use std::fmt;
+
+use entraclaw_models::ToolRequest;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::source::Source;
+
+/// The id of a task: `task_` and sixteen hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct TaskId(pub String);
+
+impl TaskId {
+    /// The id of these random bits.
+    pub fn of(bits: u64) -> Self {
+        Self(format!("task_{bits:016x}"))
+    }
+}
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Where a task stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskState {
+    /// It waits for its turn.
+    Queued,
+    /// It is worked on.
+    InProgress,
+    /// It was paused for a person and goes on after them.
+    Preempted,
+    /// It has its answer.
+    Completed,
+    /// It was cancelled.
+    Cancelled,
+    /// It ended without an answer.
+    Failed,
+}
+
+impl TaskState {
+    /// All states.
+    pub const ALL: [Self; 6] =
+        [Self::Queued, Self::InProgress, Self::Preempted, Self::Completed, Self::Cancelled, Self::Failed];
+
+    /// Its name on the wire and in the store.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::InProgress => "in_progress",
+            Self::Preempted => "preempted",
+            Self::Completed => "completed",
+            Self::Cancelled => "cancelled",
+            Self::Failed => "failed",
+        }
+    }
+
+    /// The state with this name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == name)
+    }
+
+    /// Whether it has ended.
+    pub fn is_ended(self) -> bool {
+        matches!(self, Self::Completed | Self::Cancelled | Self::Failed)
+    }
+
+    /// Whether a task may go from this state to that one.
+    pub fn may_become(self, next: Self) -> bool {
+        match self {
+            Self::Queued => matches!(next, Self::InProgress | Self::Cancelled | Self::Failed),
+            Self::InProgress => next != Self::InProgress,
+            Self::Preempted => matches!(next, Self::InProgress | Self::Cancelled | Self::Failed),
+            Self::Completed | Self::Cancelled | Self::Failed => false,
+        }
+    }
+}
+
+/// What a task asks for, as the caller may hint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Hint {
+    /// New code.
+    CodeGeneration,
+    /// An opinion on code.
+    CodeReview,
+    /// Another form of the same code.
+    Refactoring,
+    /// Tests.
+    Testing,
+    /// Texts about code.
+    Documentation,
+    /// Anything.
+    #[default]
+    General,
+}
+
+impl Hint {
+    /// All hints, as the design document names them.
+    pub const ALL: [Self; 6] = [
+        Self::CodeGeneration,
+        Self::CodeReview,
+        Self::Refactoring,
+        Self::Testing,
+        Self::Documentation,
+        Self::General,
+    ];
+
+    /// Its name on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::CodeGeneration => "code_generation",
+            Self::CodeReview => "code_review",
+            Self::Refactoring => "refactoring",
+            Self::Testing => "testing",
+            Self::Documentation => "documentation",
+            Self::General => "general",
+        }
+    }
+
+    /// The hint with this name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|hint| hint.as_str() == name)
+    }
+}
+
+/// A file that the caller gives along.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ContextFile {
+    /// Its path.
+    pub path: String,
+    /// Its content.
+    pub content: String,
+}
+
+/// How a task went on after it was interrupted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Resumption {
+    /// Where it was: between two steps, or within one, and the server proved that it had kept all of it.
+    Exact,
+    /// The model went on from the text that it had said.
+    Continued,
+    /// The step was asked again from its beginning.
+    StartedAgain,
+}
+
+impl Resumption {
+    const ALL: [Self; 3] = [Self::Exact, Self::Continued, Self::StartedAgain];
+
+    /// Its name on the wire and in the store.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Continued => "continued",
+            Self::StartedAgain => "started_again",
+        }
+    }
+
+    /// The way with this name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|way| way.as_str() == name)
+    }
+}
+
+/// Tokens of a task, as the servers counted them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Tokens {
+    /// Tokens of its questions.
+    pub input: u64,
+    /// Tokens of its answers.
+    pub output: u64,
+}
+
+/// A task, as the store holds it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Task {
+    /// Its place in the order of all tasks, which grows.
+    pub number: i64,
+    /// Its id.
+    pub id: TaskId,
+    /// Who asks.
+    pub source: Source,
+    /// What is asked.
+    pub message: String,
+    /// The files that came along.
+    pub context: Vec<ContextFile>,
+    /// The kind of task.
+    pub hint: Hint,
+    /// Where it stands.
+    pub state: TaskState,
+    /// The model that works on it.
+    pub model: Option<String>,
+    /// The step that it is at; the first is 0.
+    pub step: u32,
+    /// The last message that the question of this step holds; what comes later belongs to a later step.
+    pub heard: Option<i64>,
+    /// What the model has said in this step, without thinking.
+    pub partial: String,
+    /// Whether this step was asked and its answer had not ended when it was interrupted.
+    pub was_asking: bool,
+    /// The name under which the server holds this step.
+    pub held: Option<String>,
+    /// How it went on after it was last interrupted.
+    pub resumed: Option<Resumption>,
+    /// The answer, or why there is none.
+    pub result: Option<String>,
+    /// What the caller must know about the answer: what was left out, what was started again.
+    pub notes: Vec<String>,
+    /// Its tokens.
+    pub tokens: Tokens,
+    /// Tool calls that were not of the right form.
+    pub malformed: u32,
+    /// When it was asked, in milliseconds since 1970.
+    pub created_ms: i64,
+    /// When it was begun.
+    pub started_ms: Option<i64>,
+    /// When it ended.
+    pub ended_ms: Option<i64>,
+    /// How long it was worked on in earlier turns, in milliseconds, without pauses.
+    pub worked_ms: u64,
+}
+
+/// A step of a task that has its answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// Its number in the task.
+    pub step: u32,
+    /// The last message that its question held.
+    pub heard: i64,
+    /// What the model said.
+    pub text: String,
+    /// The tools that it asked for.
+    pub requests: Vec<ToolRequest>,
+}
+
+/// Where a tool call stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CallState {
+    /// It was asked for and has not run, or was stopped whole and runs again.
+    Asked,
+    /// A person must approve it first.
+    AwaitsApproval,
+    /// A person has approved it.
+    Approved,
+    /// It runs.
+    Running,
+    /// It has its result.
+    Done,
+}
+
+impl CallState {
+    const ALL: [Self; 5] = [Self::Asked, Self::AwaitsApproval, Self::Approved, Self::Running, Self::Done];
+
+    /// Its name in the store.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Asked => "asked",
+            Self::AwaitsApproval => "awaits_approval",
+            Self::Approved => "approved",
+            Self::Running => "running",
+            Self::Done => "done",
+        }
+    }
+
+    /// The state with this name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.as_str() == name)
+    }
+}
+
+/// The result of a tool call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CallResult {
+    /// What the model is shown.
+    pub text: String,
+    /// What the caller is shown as its status: `success`, `error`, `refused` or `unknown`.
+    pub status: String,
+    /// What the caller is shown beside it: `path`, `command`, `lines`, `exit_code`.
+    pub shown: Map<String, Value>,
+}
+
+/// A tool call of a task.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCall {
+    /// Its place among all calls, which grows.
+    pub number: i64,
+    /// The step that asked for it.
+    pub step: u32,
+    /// What was asked for.
+    pub request: ToolRequest,
+    /// Where it stands.
+    pub state: CallState,
+    /// Why a person must approve it.
+    pub asks: Option<String>,
+    /// Its result, when it is done.
+    pub result: Option<CallResult>,
+    /// How often it was begun.
+    pub runs: u32,
+    /// When it was first begun, in milliseconds since 1970.
+    pub started_ms: Option<i64>,
+    /// When it was done.
+    pub ended_ms: Option<i64>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_reads_back() {
+        assert!(TaskState::ALL.iter().all(|one| TaskState::by_name(one.as_str()) == Some(*one)));
+        assert!(Hint::ALL.iter().all(|one| Hint::by_name(one.as_str()) == Some(*one)));
+        assert!(Resumption::ALL.iter().all(|one| Resumption::by_name(one.as_str()) == Some(*one)));
+        assert!(CallState::ALL.iter().all(|one| CallState::by_name(one.as_str()) == Some(*one)));
+        assert_eq!(TaskId::of(0xabc).to_string(), "task_0000000000000abc");
+    }
+
+    #[test]
+    fn a_task_that_has_ended_stays_ended() {
+        for state in TaskState::ALL {
+            for next in TaskState::ALL {
+                assert!(!(state.is_ended() && state.may_become(next)), "{state:?} to {next:?}");
+            }
+        }
+        assert!(TaskState::Preempted.may_become(TaskState::InProgress));
+        assert!(!TaskState::Queued.may_become(TaskState::Completed));
+    }
+}
