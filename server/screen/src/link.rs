@@ -1,0 +1,101 @@
+//! Joins the screen to an engine: what the engine tells becomes news, what the screen wants is asked of the engine.
+//!
+//! It must never show an old state as the new one: a reader that was too slow reads everything again.
+
+use entraclaw_delegate::{Engine, EngineError, Event, Submission, TaskId};
+use tokio::sync::broadcast::Receiver;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+use tokio::sync::mpsc;
+
+use crate::news::News;
+use crate::screen::Effect;
+use crate::told;
+
+/// Messages of the conversation that are shown at first.
+const MESSAGES: usize = 200;
+/// How often everything is read again because something happened meanwhile.
+const READS_MAX: usize = 5;
+
+/// Passes on until the screen or the engine has ended.
+pub(crate) async fn link(engine: Engine, news: mpsc::Sender<News>, mut effects: mpsc::Receiver<Effect>) {
+    let mut events = engine.events();
+    if read_all(&engine, &mut events, &news).await.is_none() {
+        return;
+    }
+    loop {
+        let told = tokio::select! {
+            biased;
+            effect = effects.recv() => match effect {
+                Some(effect) => perform(&engine, effect).await,
+                None => return,
+            },
+            event = events.recv() => match event {
+                Ok(event) => hear(&engine, &event).await,
+                Err(RecvError::Lagged(_)) => {
+                    if read_all(&engine, &mut events, &news).await.is_none() {
+                        return;
+                    }
+                    continue;
+                }
+                Err(RecvError::Closed) => return,
+            },
+        };
+        for one in told {
+            // A screen that has ended still has its last wishes fulfilled.
+            let _ = news.send(one).await;
+        }
+    }
+}
+
+/// Reads everything. Events that came meanwhile are in it, or it is read again.
+async fn read_all(engine: &Engine, events: &mut Receiver<Event>, news: &mpsc::Sender<News>) -> Option<()> {
+    for _ in 0..READS_MAX {
+        let snapshot = engine.snapshot(MESSAGES).await.ok()?;
+        let mut is_old = false;
+        loop {
+            match events.try_recv() {
+                // A piece of a text is a preview: the answer brings all of it.
+                Ok(Event::Said { .. } | Event::Thinks { .. }) => {}
+                Ok(_) | Err(TryRecvError::Lagged(_)) => is_old = true,
+                Err(TryRecvError::Empty | TryRecvError::Closed) => break,
+            }
+        }
+        let _ = news.send(told::everything(&snapshot)).await;
+        if !is_old {
+            break;
+        }
+    }
+    Some(())
+}
+
+async fn hear(engine: &Engine, event: &Event) -> Vec<News> {
+    let mut told = vec![told::event(event)];
+    // What has become of a tool is not in the event.
+    if let Event::Progress { task, .. } = event
+        && let Ok(view) = engine.poll(task).await
+    {
+        told.push(News::Changed(told::task(&view)));
+    }
+    told
+}
+
+async fn perform(engine: &Engine, effect: Effect) -> Vec<News> {
+    let done = match effect {
+        Effect::Submit(message) => engine.submit(Submission::person(message)).await.map(|_| None),
+        Effect::Cancel(task) => {
+            let reason = Some("by the person".to_owned());
+            engine.cancel(&TaskId(task), reason).await.map(|_| None)
+        }
+        Effect::Decide { number, may_run } => engine.decide(number, may_run).await.map(|()| None),
+        Effect::ReadHistory(limit) => {
+            engine.history(limit, true).await.map(|history| Some(told::history(&history)))
+        }
+        Effect::ReadQualities => engine.quality().await.map(|rows| Some(told::qualities(&rows))),
+        Effect::BeginSession => engine.begin_session().await.map(|()| None),
+        Effect::Redraw | Effect::Quit => Ok::<_, EngineError>(None),
+    };
+    match done {
+        Ok(news) => news.into_iter().collect(),
+        Err(why) => vec![told::refused(&why)],
+    }
+}
