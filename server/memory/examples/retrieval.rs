@@ -56,7 +56,7 @@ fn main() {
             match words.get(1) {
                 Some(file) => measure("LongMemEval", &long_mem_eval(file)),
                 None => {
-                    println!("LongMemEval: left out, since no file of it was named; no package ships one")
+                    println!("LongMemEval: left out, since no file of it was named; no package ships one");
                 }
             }
         }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::app::ContextSeams;
@@ -17,6 +17,7 @@ use entraclaw_memory::files::DiskFiles;
 use entraclaw_memory::provider::{Beside, INDEX};
 use entraclaw_memory::search::IndexPlace;
 use entraclaw_memory::stores::{Homes, System};
+use entraclaw_sandbox::Surroundings;
 use entraclaw_seams::secret::Secret;
 use jiff::tz::TimeZone;
 
@@ -168,6 +169,24 @@ impl Environment {
             cwd: std::env::current_dir().unwrap_or_default(),
             beside: Beside::Thread,
         }
+    }
+
+    /// What the screen of a local model must know.
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+    pub(super) fn screen(project: &Path) -> entraclaw_screen::Options {
+        let name = project.file_name().unwrap_or_default().to_string_lossy();
+        let set = |name: &str| std::env::var(name).ok();
+        entraclaw_screen::Options { project: name.into_owned(), term: set("TERM"), no_color: set("NO_COLOR") }
+    }
+
+    /// What the commands of a local model are kept to: the user's home, and what they may know of the environment.
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+    pub(super) fn surroundings(&self, home: &Path) -> Surroundings {
+        let variables = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
+        let mut secret: Vec<PathBuf> = self.host_folders.values().cloned().collect();
+        secret.push(home.to_owned());
+        Surroundings { home: self.user_home.clone(), environment: variables.collect(), secret }
     }
 
     /// The home folder: the flag, or else `ENTRACLAW_HOME`, or else `.entraclaw` in the user's home.

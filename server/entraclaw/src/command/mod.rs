@@ -6,8 +6,10 @@
 //! what to do.
 
 mod access;
+mod bridge;
 mod consumers;
 mod context;
+mod delegate;
 mod doctor;
 mod environment;
 mod hook;
@@ -23,6 +25,7 @@ mod loopback;
 mod manual;
 mod output;
 mod place;
+mod project;
 mod recall;
 mod serve;
 mod setup;
@@ -77,6 +80,11 @@ enum Command {
     Consumers(consumers::Flags),
     /// Show, begin or add to the notes that agents and people share in a workspace
     Context(context::Flags),
+    /// Work with a local model in a project; hosts hand tasks to it
+    Delegate(delegate::Flags),
+    /// Connect a host over stdio to the local model of a project: a host starts this command, not a person
+    #[command(long_flag = "mcp-bridge")]
+    McpBridge(bridge::Flags),
     /// Print a line for each message as it comes, beside the agent
     Watch(watch::Flags),
     /// Do one job that outlives its caller: a session starts this command, not a person
@@ -161,6 +169,8 @@ pub fn run() -> ExitCode {
             Command::Inbox(flags) => inbox::run(flags),
             Command::Consumers(flags) => consumers::run(flags),
             Command::Context(flags) => context::run(flags),
+            Command::Delegate(flags) => delegate::run(flags),
+            Command::McpBridge(flags) => bridge::run(flags),
             Command::Watch(flags) => watch::run(flags),
             Command::Work(flags) => work::run(flags),
             Command::Doctor(flags) => doctor::run(flags),

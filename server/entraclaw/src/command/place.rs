@@ -19,9 +19,11 @@ use entraclaw_seams::storage::{DiskStorage, MemoryStorage, Storage};
 
 pub(super) const CONFIG_FILE: &str = "config.toml";
 /// All folders that the home folder may have.
-const FOLDERS: [&str; 18] = [
+const FOLDERS: [&str; 20] = [
     "agents",
     "context",
+    "delegate",
+    "delegate/sandbox",
     "inbox",
     "inbox/index",
     "inbox/consumers",

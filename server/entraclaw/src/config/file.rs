@@ -96,6 +96,13 @@ impl Reader<'_> {
     fn section(&mut self, section: &str, table: &DeTable<'_>) {
         for (name, value) in table {
             let at = name.span().start;
+            let below = format!("{section}.{}", name.get_ref());
+            if let Some(table) = value.get_ref().as_table()
+                && key::ALL.iter().any(|k| k.section == below)
+            {
+                self.section(&below, table);
+                continue;
+            }
             let of_section = || key::ALL.iter().filter(|k| k.section == section);
             let Some(found) = of_section().find(|k| k.name == name.get_ref().as_ref()) else {
                 let problem = format!("unknown key `{section}.{}`", name.get_ref());

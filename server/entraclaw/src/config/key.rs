@@ -55,17 +55,20 @@ impl Key {
 
     /// The environment variable that is not an alias.
     pub fn variable(&self) -> String {
-        format!("ENTRACLAW_{}_{}", self.section, self.name).to_ascii_uppercase()
+        format!("ENTRACLAW_{}_{}", self.section.replace('.', "_"), self.name).to_ascii_uppercase()
     }
 
     /// Whether this is [`Key::variable`]. It does not build the name, because every start compares every key with every
     /// variable.
     pub(super) fn is_set_by(&self, variable: &str) -> bool {
         let letters = self.section.bytes().chain([b'_']).chain(self.name.bytes());
-        variable
-            .strip_prefix("ENTRACLAW_")
-            .is_some_and(|rest| rest.bytes().eq(letters.map(|letter| letter.to_ascii_uppercase())))
+        variable.strip_prefix("ENTRACLAW_").is_some_and(|rest| rest.bytes().eq(letters.map(of_variable)))
     }
+}
+
+/// A letter of a key as a variable has it.
+fn of_variable(letter: u8) -> u8 {
+    if letter == b'.' { b'_' } else { letter.to_ascii_uppercase() }
 }
 
 const fn time(ms_min: u64, ms_max: u64) -> Takes {
@@ -177,6 +180,15 @@ keys! {
     CONTEXT_WORKSPACES = "context"."workspaces" =>
         Takes::Text("absolute paths with commas between"), "",
         "Folders that a call may name as its workspace, each with all folders below, beside those that the host or the user has opened.";
+    DELEGATE_BASE_URL = "delegate"."base_url" =>
+        Takes::Text("the address of a model server"), "",
+        "The model server that `entraclaw delegate` asks. Without it: the first that is found on this machine, of Ollama (port 11434), llama.cpp (8080) and LM Studio (1234).";
+    DELEGATE_MODEL = "delegate"."model" =>
+        Takes::Text("the name of a model"), "",
+        "The model of that server. Without it: the one that is loaded, or the only one.";
+    DELEGATE_API = "delegate"."api" =>
+        Takes::OneOf(&["auto", "openai", "ollama", "llama.cpp"]), "auto",
+        "The form of the model server at `delegate.base_url`. With `auto` it is asked what it is.";
     GATE_PAIRING = "gate"."pairing" =>
         Takes::Truth, "false",
         "Whether a stranger who writes in a 1:1 chat gets a code for `entraclaw pair`.";
@@ -240,6 +252,15 @@ keys! {
     MCP_EVENTS = "mcp"."events" =>
         Takes::Truth, "false",
         "Whether the draft of MCP Events is offered.";
+    MCP_EXTERNAL_ENABLED = "mcp.external"."enabled" =>
+        Takes::Truth, "true",
+        "Whether hosts reach the engine of `entraclaw delegate`, by `entraclaw mcp-bridge`.";
+    MCP_EXTERNAL_SOCKET_PATH = "mcp.external"."socket_path" =>
+        ABSOLUTE_PATH, "",
+        "The socket of the engine. Without it: one for each project, in the folder `delegate` of the home folder.";
+    MCP_EXTERNAL_RATE_LIMIT = "mcp.external"."rate_limit" =>
+        number(1, 100), "10",
+        "Tasks a minute that a host may hand over.";
     RETENTION_JOURNAL_DAYS = "retention"."journal_days" =>
         LIMIT, "90",
         "Days that messages are kept. 0 is no limit, here and in all keys of this table but the last.";
@@ -344,8 +365,10 @@ pub const SECTIONS: &[(&str, &str)] = &[
     ("tools", "What the model can call."),
     ("ask", "Other coding agents as tools."),
     ("context", "Shared context, and the search over all sessions."),
+    ("delegate", "The local model of `entraclaw delegate`."),
     ("wake", "A host's own ways to wake its agent, and what goes through them."),
     ("mcp", "What is offered to hosts beside the tools."),
+    ("mcp.external", "How hosts reach the local model of a project."),
     ("retention", "What is kept, and for how long."),
     ("log", "What is logged."),
     ("graph", "Where Microsoft Graph is."),

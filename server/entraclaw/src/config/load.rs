@@ -103,6 +103,7 @@ impl Loader {
             auth: self.auth(environment.get(key::ACCESS_TOKEN_VARIABLE)),
             bot: self.bot(environment),
             context: self.context(),
+            delegate: self.delegate(),
             wake_ups: self.wake_ups(environment),
             sign_in: self.sign_in(),
             identity,

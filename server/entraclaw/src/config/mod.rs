@@ -5,6 +5,7 @@ mod ask;
 mod auth;
 mod bot;
 mod context;
+mod delegate;
 pub mod duration;
 mod error;
 mod file;
@@ -17,6 +18,7 @@ use std::time::Duration;
 
 pub use ask::Ask;
 pub use context::Context;
+pub use delegate::{Delegate, External};
 pub use error::{ConfigError, ConfigErrors, Origin};
 pub use key::Key;
 
@@ -45,6 +47,8 @@ pub struct Config {
     pub bot: bot_source::Settings,
     /// `[context]`
     pub context: Context,
+    /// `[delegate]` and `[mcp.external]`
+    pub delegate: Delegate,
     /// `[wake]`
     pub wake_ups: WakeUpSettings,
     /// `[gate]`

@@ -155,8 +155,8 @@ fn a_token_is_taken_and_never_shown() {
 #[case("[inbox]\nreader = 1", "config.toml, line 2: unknown key `inbox.reader`; [inbox] takes consumer")]
 #[case(
     "\n\n[zzz]\nx = 1",
-    "config.toml, line 3: unknown table `zzz`; the tables are ask, auth, bot, context, gate, graph, identity, inbox, log, mail, mcp, \
-     retention, teams, tools, wake, allow"
+    "config.toml, line 3: unknown table `zzz`; the tables are ask, auth, bot, context, delegate, gate, graph, identity, inbox, log, mail, mcp, \
+     mcp.external, retention, teams, tools, wake, allow"
 )]
 #[case(
     "[[allow]]\nmail = \"a@b\"\nzzzzzzzz = 1",
