@@ -76,6 +76,7 @@ rules! {
     LlamaTooLong Source "https://github.com/ggml-org/llama.cpp/blob/master/tools/server/server-context.cpp" "a question that is too long is 400 exceed_context_size_error with n_prompt_tokens and n_ctx";
     LlamaLoading Doc "https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md" "while the model loads all is 503 \"Loading model\"";
     LlamaClose Reported "https://github.com/ggml-org/llama.cpp/issues/24496" "some builds don't notice a closed connection and go on to the end";
+    LlamaOllamaShim Reported "https://mvysny.github.io/llama-server-endpoints/" "it has a list of models where Ollama has one, and no version of Ollama";
     LlamaOneModel Doc "https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md" "every name means the model that is loaded";
 
     // LM Studio and vLLM.

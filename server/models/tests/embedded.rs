@@ -94,7 +94,8 @@ async fn it_goes_on_with_the_same_tokens() {
                 began.elapsed()
             );
             assert_eq!(format!("{said}{}", rest.text), whole.text);
-            assert_eq!(rest.usage.cached > Some(0), holds, "{:?}", rest.usage);
+            // A held state may be a token ahead of what was read before the question was dropped; then it is made again.
+            assert!(holds || rest.usage.cached == Some(0), "{:?}", rest.usage);
         }
     }
 }

@@ -114,4 +114,14 @@ mod tests {
             assert!(protected(Path::new(path)).is_none(), "{path}");
         }
     }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a page of the repository")]
+    fn the_page_names_all() {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/src/sandbox.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        for name in PROTECTED.iter().map(|row| row.name).chain(PROTECTED_IN_GIT.iter().copied()) {
+            assert!(page.contains(&format!("`{name}`")), "{name}");
+        }
+    }
 }

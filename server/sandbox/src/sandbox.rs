@@ -135,7 +135,9 @@ impl Sandbox {
                 return Err(SandboxError::Folder { path: pin.path.clone(), why });
             }
         }
-        let guards: Vec<Guard> = self.policy.writes.iter().map(|folder| Guard::new(folder)).collect();
+        let folders = self.policy.writes.clone();
+        let guards =
+            on_a_thread(move || folders.iter().map(|folder| Guard::new(folder)).collect::<Vec<_>>()).await?;
         let begin = Instant::now();
         let mut started = self.start(command, &guards, &run).await?;
         let mut seen = Seen { stdout: Kept::new(OUTPUT_KEPT), stderr: Kept::new(OUTPUT_KEPT) };
@@ -144,7 +146,9 @@ impl Sandbox {
         if let Some(why) = told.unenforced {
             return Err(SandboxError::Unenforced { missing: vec![why] });
         }
-        let taken_away: Vec<PathBuf> = guards.iter().flat_map(|guard| guard.take_away(&self.taken)).collect();
+        let taken = self.taken.clone();
+        let take_away = move || guards.iter().flat_map(|guard| guard.take_away(&taken)).collect::<Vec<_>>();
+        let taken_away = on_a_thread(take_away).await?;
         let cause = match cause {
             Some(cause) => cause,
             None => told.cause.take().unwrap_or(Cause::Lost),
@@ -203,6 +207,13 @@ impl Sandbox {
         }
         cause
     }
+}
+
+/// Walks through a project on a thread of its own, so that a large one stops nobody.
+async fn on_a_thread<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, SandboxError> {
+    tokio::task::spawn_blocking(work).await.map_err(|error| SandboxError::NotStarted(error.to_string()))
 }
 
 /// What a command has said so far.

@@ -8,6 +8,8 @@
 )]
 
 use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use entraclaw_delegate::TaskState;
 use entraclaw_screen::news::{Everything, Model, News, Said, Task, Who};
@@ -28,6 +30,7 @@ fn main() -> std::io::Result<()> {
     let seconds = std::env::args().nth(1).and_then(|seconds| seconds.parse().ok()).unwrap_or(10);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let begun = processor_seconds();
+    let tokens = Arc::new(AtomicU32::new(0));
     let (tells, news) = mpsc::channel(1_024);
     let (effects, _wanted) = mpsc::channel(8);
     let options = Options {
@@ -36,7 +39,7 @@ fn main() -> std::io::Result<()> {
         no_color: std::env::var("NO_COLOR").ok(),
     };
     let drawn = runtime.block_on(async {
-        let telling = tokio::spawn(tell(tells));
+        let telling = tokio::spawn(tell(tells, tokens.clone()));
         let until = sleep(Duration::from_secs(seconds));
         let drawn = show(&options, news, &effects, until).await;
         telling.abort();
@@ -44,6 +47,8 @@ fn main() -> std::io::Result<()> {
     })?;
     let elapsed = drawn.elapsed.as_secs_f64();
     let frames = f64::from(u32::try_from(drawn.frames).unwrap_or(u32::MAX));
+    // Fewer than 200 mean that the machine was too busy to measure on.
+    println!("{:.1} tokens a second", f64::from(tokens.load(Ordering::Relaxed)) / elapsed);
     println!("{:.1} frames a second for {elapsed:.1} s", frames / elapsed);
     if let (Some(begun), Some(ended)) = (begun, processor_seconds()) {
         println!("{:.1} % of one core", (ended - begun) / elapsed * 100.0);
@@ -51,8 +56,8 @@ fn main() -> std::io::Result<()> {
     Ok(())
 }
 
-async fn tell(tells: mpsc::Sender<News>) {
-    let said = |at: usize| Said {
+async fn tell(tells: mpsc::Sender<News>, said: Arc<AtomicU32>) {
+    let message = |at: usize| Said {
         who: if at.is_multiple_of(2) { Who::Host("claude-code".to_owned()) } else { Who::Model(None) },
         text: WORDS.concat().repeat(4),
         task: format!("task_{at}"),
@@ -74,7 +79,7 @@ async fn tell(tells: mpsc::Sender<News>) {
         elapsed_ms: 0,
     };
     let everything = Everything {
-        said: (0..MESSAGES).map(said).collect(),
+        said: (0..MESSAGES).map(message).collect(),
         total: 200,
         model: Some(Model { name: "scripted".to_owned(), context_tokens: None }),
         ..Everything::default()
@@ -90,6 +95,7 @@ async fn tell(tells: mpsc::Sender<News>) {
         if tells.send(piece).await.is_err() {
             return;
         }
+        said.fetch_add(1, Ordering::Relaxed);
     }
 }
 

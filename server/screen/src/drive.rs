@@ -108,7 +108,11 @@ where
         for effect in screen.update(happens, now_ms) {
             match effect {
                 Effect::Quit => return Ok(Drawn { frames, elapsed: start.elapsed() }),
-                Effect::Redraw => terminal.clear().map_err(io::Error::other)?,
+                Effect::Redraw => {
+                    // `clear` would ask the terminal where its cursor is, and wait for the answer.
+                    let area = terminal.get_frame().area();
+                    terminal.resize(area).map_err(io::Error::other)?;
+                }
                 effect => {
                     if effects.try_send(effect).is_err() {
                         let says = "the engine does not listen now; try again in a moment".to_owned();

@@ -99,3 +99,6 @@ async fn perform(engine: &Engine, effect: Effect) -> Vec<News> {
         Err(why) => vec![told::refused(&why)],
     }
 }
+
+#[cfg(test)]
+mod tests;

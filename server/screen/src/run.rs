@@ -82,9 +82,10 @@ pub async fn show(
         }
     };
     let backend = CrosstermBackend::new(BufWriter::with_capacity(FRAME_BYTES, io::stdout()));
-    let viewport = Viewport::Fixed(Rect::new(0, 0, width, height));
+    let area = Rect::new(0, 0, width, height);
+    let viewport = Viewport::Fixed(area);
     let mut terminal = Terminal::with_options(backend, TerminalOptions { viewport })?;
-    terminal.clear()?;
+    terminal.resize(area)?;
     let mut screen = Screen::new(&options.project);
     let feeds = Feeds { events: EventStream::new(), news, stop };
     let drawn = drive(&mut terminal, &mut screen, theme, feeds, effects).await;

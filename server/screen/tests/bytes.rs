@@ -215,12 +215,15 @@ async fn keys_reach_the_engine_and_a_full_engine_blocks_nobody() {
         keys.send(Ok(key(KeyCode::Enter))).await.unwrap();
     }
     keys.send(Ok(Event::Resize(40, 10))).await.unwrap();
+    keys.send(Ok(Event::Key(KeyEvent::new(KeyCode::Char('l'), KeyModifiers::CONTROL)))).await.unwrap();
     keys.send(Ok(key(KeyCode::Char('b')))).await.unwrap();
     let feeds = Feeds { events: stream(events), news, stop: tokio::time::sleep(Duration::from_secs(1)) };
     drive(&mut terminal, &mut screen, Theme::PLAIN, feeds, &effects).await.unwrap();
     assert_eq!(wanted.recv().await, Some(Effect::Submit("a".to_owned())));
     assert_eq!(screen.input().text(), "b");
     let mut parser = parser(10, 40);
-    parser.process(&wire.take());
+    let bytes = wire.take();
+    assert!(!String::from_utf8_lossy(&bytes).contains("[6n"), "no question that a terminal may not answer");
+    parser.process(&bytes);
     assert!(seen(&parser).join("\n").contains("the engine does not listen now"), "{:?}", seen(&parser));
 }

@@ -10,7 +10,9 @@ pub(crate) fn list(script: &Script, method: &str, path: &str, body: &Value) -> O
     let is = |wanted: &str| path.split('?').next() == Some(wanted);
     let found = match kind {
         Kind::Ollama if is("/api/version") => json!({"version": "0.13.0"}),
-        Kind::Ollama if is("/api/tags") => json!({"models": models.iter().map(tag).collect::<Vec<_>>()}),
+        Kind::Ollama | Kind::LlamaCpp if is("/api/tags") => {
+            json!({"models": models.iter().map(tag).collect::<Vec<_>>()})
+        }
         Kind::Ollama if is("/api/ps") => {
             let loaded = models.iter().filter(|model| model.loaded);
             let one = |model: &ModelSpec| {

@@ -56,8 +56,12 @@ impl Ollama {
     }
 }
 
-/// The models that are there.
+/// The models that are there; nothing if another server answers. llama.cpp has a list at the same path, and no version.
 pub(crate) async fn models(wire: &Wire) -> Result<Option<Vec<String>>, ModelError> {
+    let version = wire.get("/api/version").await?;
+    if version.and_then(|version| version.get("version").cloned()).is_none() {
+        return Ok(None);
+    }
     let list = wire.get("/api/tags").await?;
     let models = list.as_ref().and_then(|list| list.get("models")).and_then(Value::as_array);
     let name = |model: &Value| model.get("name")?.as_str().map(str::to_owned);

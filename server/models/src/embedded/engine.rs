@@ -1,6 +1,7 @@
 //! The model itself: its weights, its tokens, and the state of the last conversation.
 //!
-//! A state is never cut: it goes on where the whole question and all that was said are its begin, and starts again else.
+//! A state is never cut: it goes on where it is the begin of the question and of what was said, and starts again else. It
+//! starts again too where it is a token ahead of what the reader has, as it often is when a question is dropped.
 //! The question is read in parts of a fixed length and what was said token by token, as it was made, so that the numbers
 //! are the same to the last bit.
 

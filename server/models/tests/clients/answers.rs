@@ -261,6 +261,13 @@ async fn ollama_in_the_form_of_openai_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn llama_cpp_in_the_form_of_openai_is_not_taken_for_ollama() {
+    let server = server("server: llama.cpp");
+    let found = entraclaw_models::connect(&config(Some(Api::OpenAi)), mounted(&server)).await.unwrap();
+    assert_eq!(found.facts.model, "tiny:1b");
+}
+
+#[tokio::test(start_paused = true)]
 async fn ollama_cuts_without_a_word_in_the_form_of_openai() {
     let server = server("server: ollama");
     let body = json!({"model": "tiny:1b", "messages": [{"role": "user", "content": "word ".repeat(5000)}]});

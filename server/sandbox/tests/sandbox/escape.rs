@@ -135,6 +135,11 @@ fn protected() -> Vec<Way> {
             "mkdir -p sub/.git && echo x > sub/.git/config; true",
         ),
         way(
+            "a rebase with a command",
+            Bash,
+            "mkdir .git/rebase-merge && echo 'exec x' > .git/rebase-merge/git-rebase-todo; true",
+        ),
+        way(
             "move a protected folder by its parent",
             Bash,
             "mv editor moved; mkdir -p editor/.idea; echo x > editor/.idea/a; mv moved/.idea moved/x && echo ESCAPED; rm -rf editor/.idea; rmdir editor; mv moved editor",
