@@ -26,6 +26,7 @@ use entraclaw_seams::random::SplitMix;
 use serde::Serialize;
 #[cfg(unix)]
 use tokio::net::UnixStream;
+use tokio::runtime::Builder;
 use tokio::task::{JoinHandle, LocalSet};
 #[cfg(unix)]
 use tokio::time::sleep;
@@ -121,7 +122,13 @@ fn perform(flags: Flags) -> Done {
     };
     let screen = (!is_headless).then(|| Environment::screen(&project.root));
     let work = work(parts, project, settings.external.is_enabled, screen);
-    output::block_on(LocalSet::new().run_until(work))??;
+    // The screen writes to the terminal without yielding, so the engine has a thread of its own.
+    let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let runtime =
+        runtime.map_err(|error| format!("the asynchronous runtime could not be started: {error}"))?;
+    let worked = runtime.block_on(LocalSet::new().run_until(work));
+    runtime.shutdown_background();
+    worked?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -133,7 +140,7 @@ async fn work(
     screen: Option<entraclaw_screen::Options>,
 ) -> Result<(), String> {
     let (engine, working) = Engine::begin(parts).map_err(|error| error.to_string())?;
-    let working = tokio::task::spawn_local(working);
+    let working = tokio::spawn(working);
     // The store's lock is held, so no other engine of the project opens the socket beside this one.
     let hosts = if lets_hosts_in { Some(open(&project, &engine).await?) } else { None };
     let told = match screen {
