@@ -19,7 +19,7 @@ use crate::slots::{Slot, cached};
 #[error("the connection was broken")]
 pub struct Dropped;
 
-/// The body of an answer. Whoever drops it before its end has closed the connection.
+/// The body of an answer. A client that drops it before its end has closed the connection.
 pub type Body = BoxStream<'static, Result<Vec<u8>, Dropped>>;
 
 /// An answer that is being made.

@@ -21,7 +21,7 @@ pub struct Seen {
     pub cut_tokens: u64,
     /// The tokens that were sent.
     pub sent_tokens: u64,
-    /// The tokens that were made for nobody.
+    /// The tokens that were made after the client had gone.
     pub wasted_tokens: u64,
     /// How it ended.
     pub end: End,

@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn each_project_has_a_path_of_its_own() {
         let of = |project: &str| Address::of(Path::new("/home/alice/.entraclaw"), Path::new(project), None);
-        let (one, other) = (of("/home/alice/app").unwrap(), of("/home/alice/work/app").unwrap());
+        let (one, other) = (of("/home/alice/app").unwrap(), of("/home/alice/src/app").unwrap());
         assert_ne!(one.path, other.path);
         assert_eq!(one, of("/home/alice/app").unwrap());
         let name = one.path.file_name().unwrap().to_string_lossy().into_owned();

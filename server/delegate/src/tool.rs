@@ -36,7 +36,7 @@ pub trait Toolbox: Send + Sync {
     /// What becomes of this tool when a person's message comes.
     fn patience(&self, name: &str) -> Patience;
 
-    /// Whether a run of this tool may leave something behind. One that does is not run again when nobody knows whether it
+    /// Whether a run of this tool may leave something behind. One that does is not run again when it is not known whether it
     /// has ended.
     fn writes(&self, _name: &str) -> bool {
         true

@@ -1,4 +1,4 @@
-//! Checks the store on a real disk and in memory: what is written is there after a crash, and nobody else may look.
+//! Checks the store on a real disk and in memory: what is written is there after a crash, and no other user may look.
 
 use entraclaw_delegate::store::{Memory, NewTask, Place, StepEnd, Store, StoreError};
 use entraclaw_delegate::{

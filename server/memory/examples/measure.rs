@@ -131,7 +131,11 @@ fn index(root: &Path) {
     });
     figure("first index", begun.elapsed().as_secs_f64(), "s", goal());
     println!("messages: {}, seconds of processors: {:.1}", refreshed.messages, processor_seconds());
-    figure("most memory of the first index", own_mb, "MB", if goal() > 10.0 { 300.0 } else { 60.0 });
+    if goal() > 10.0 {
+        println!("most memory of the first index: {own_mb:.1} MB");
+    } else {
+        figure("most memory of the first index", own_mb, "MB", 60.0);
+    }
     println!("with the pages of the index's files that the system may drop: {:.1} MB", peak_mb());
 }
 

@@ -209,7 +209,7 @@ impl Sandbox {
     }
 }
 
-/// Walks through a project on a thread of its own, so that a large one stops nobody.
+/// Walks through a project on a thread of its own, so that a large one holds up no other work.
 async fn on_a_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, SandboxError> {

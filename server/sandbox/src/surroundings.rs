@@ -125,7 +125,7 @@ pub const SECRET_FOLDERS: &[&str] = &[
     ".Xauthority",
 ];
 
-/// Variables that a command keeps. All others are left out, so that no token gets in by a name that nobody thought of.
+/// Variables that a command keeps. All others are left out, so that no token gets in by a name that is not listed here.
 const KEPT: &[&str] = &[
     "PATH",
     "LANG",

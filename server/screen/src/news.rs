@@ -94,7 +94,7 @@ pub struct Quality {
     pub completed: u64,
     /// Tasks that failed.
     pub failed: u64,
-    /// Tasks that somebody reported an issue with.
+    /// Tasks that a caller reported an issue with.
     pub with_issues: u64,
     /// Reports by kind of issue.
     pub issues: Vec<(String, u64)>,

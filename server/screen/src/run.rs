@@ -38,8 +38,8 @@ pub struct Options {
     pub no_color: Option<String>,
 }
 
-/// Shows the screen of an engine until the person leaves, or the process is told to end. The engine goes on: whoever
-/// calls shuts it down.
+/// Shows the screen of an engine until the person leaves, or the process is told to end. The engine goes on: the
+/// caller shuts it down.
 ///
 /// The terminal is written without yielding. An engine that must not wait for a slow terminal runs on another thread.
 ///
@@ -58,7 +58,7 @@ pub async fn run(engine: Engine, options: Options) -> io::Result<()> {
     shown.map(|_| ())
 }
 
-/// Shows the screen on what it is told, whoever tells it, until the person leaves or `until` is ready.
+/// Shows the screen on what it is told, by an engine or by a test, until the person leaves or `until` is ready.
 ///
 /// # Errors
 /// Fails with a sentence if the terminal can't show a screen, or is gone.

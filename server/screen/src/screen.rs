@@ -166,7 +166,7 @@ impl Screen {
         self.model.as_ref().map(|model| model.name.clone())
     }
 
-    /// The label of somebody.
+    /// The label of a speaker.
     pub(crate) fn label(&self, who: &Who) -> String {
         match who {
             Who::You => "[you]".to_owned(),

@@ -18,7 +18,7 @@ use crate::task::{Task, TaskId, TaskState};
 /// Most messages that are told at a time.
 const MESSAGES_MAX: usize = 1_000;
 
-/// How far a task is after so many steps, in percent: it grows, and nobody knows the number of steps.
+/// How far a task is after so many steps, in percent: it grows, and the number of steps is not known before the end.
 pub(super) fn percent(steps: u32) -> u8 {
     u8::try_from(u64::from(steps) * 100 / (u64::from(steps) + 2)).unwrap_or(99).min(99)
 }

@@ -1,6 +1,6 @@
 //! Asks the model one step: from its beginning, or from what it had said when it was interrupted.
 //!
-//! It must never call a step exactly resumed that the server did not prove, nor keep a stream open that nobody reads.
+//! It must never call a step exactly resumed that the server did not prove, nor keep a stream open that the engine does not read.
 
 use entraclaw_models::{Answer, Facts, Held, ModelError, Piece, Stop, Usage};
 use futures_util::future::BoxFuture;

@@ -272,7 +272,7 @@ impl Core {
         Ok(())
     }
 
-    /// Tells what has happened. Nobody may listen.
+    /// Tells what has happened. There may be no reader.
     pub(super) fn tell(&self, event: Event) {
         let _ = self.events.send(event);
     }

@@ -66,7 +66,7 @@ pub struct EngineParts {
     pub bounds: Bounds,
 }
 
-/// What somebody asks for.
+/// What a person or a host asks for.
 #[derive(Debug, Clone)]
 pub struct Submission {
     /// Who asks.

@@ -1,7 +1,7 @@
 //! Stops what is under way: for a person, for good, or because the engine ends.
 //!
 //! What was said is written before anything else happens. It must never keep a person waiting for a model's answer to
-//! somebody else.
+//! a host.
 
 use entraclaw_models::Held;
 

@@ -10,14 +10,14 @@ use crate::source::Source;
 use crate::store::StoreError;
 use crate::task::{CallResult, CallState, Task, TaskState, ToolCall};
 
-/// The status of a call of which nobody knows whether it has ended.
+/// The status of a call of which the store does not tell whether it has ended.
 const UNKNOWN: &str = "unknown";
 
 pub(super) fn lane(source: &Source) -> Lane {
     if source.is_person() { Lane::Person } else { Lane::Hosts }
 }
 
-/// The result of a call of which nobody knows whether it has ended.
+/// The result of a call of which the store does not tell whether it has ended.
 pub(super) fn unknown(why: &str) -> CallResult {
     let text = format!(
         "error: {why}; it may have run in part or as a whole. Look at what it has left before you call it again."

@@ -70,7 +70,7 @@ impl Core {
             }
             CallState::Approved => self.run_call(task, call),
             CallState::Running => {
-                // No tool runs while this is decided, so nobody knows how this one has ended.
+                // No tool runs while this is decided, so how this one has ended is not known.
                 let result = unknown("it was lost while it ran");
                 self.store.end_call(call.number, &result, self.now_ms())
             }

@@ -23,7 +23,7 @@ pub struct TaskView {
     pub position: Option<usize>,
     /// What is done for it now.
     pub doing: String,
-    /// How far it is: it grows with each step and never says 100 before the end, for nobody knows the number of steps.
+    /// How far it is: it grows with each step and never says 100 before the end, for the number of steps is not known.
     pub percent: u8,
     /// How long it was worked on, without pauses.
     pub elapsed_ms: u64,

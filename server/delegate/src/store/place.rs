@@ -73,7 +73,7 @@ impl Place {
         Ok(Some(Connection::open_with_flags(whole.join(FILE), flags)?))
     }
 
-    /// Opens the file, which nobody else may have.
+    /// Opens the file, which no other engine may have.
     pub(super) fn take(&self) -> Result<Held, StoreError> {
         match self {
             Self::Folder(folder) => {

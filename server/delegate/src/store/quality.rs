@@ -32,7 +32,7 @@ pub struct KindQuality {
     pub failed: u64,
     /// Tasks that were cancelled after they had begun.
     pub cancelled: u64,
-    /// Tasks that somebody reported an issue with.
+    /// Tasks that a caller reported an issue with.
     pub with_issues: u64,
     /// Reports by kind of issue.
     pub issues: BTreeMap<String, u64>,

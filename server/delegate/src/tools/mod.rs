@@ -31,7 +31,7 @@ use root::Root;
 /// The tools of one project, over the sandbox of one task or conversation.
 ///
 /// Where the sandbox is not wholly enforced, the tools that run commands need the person's approval for each call, and
-/// [`Toolbox::run`] takes it that whoever calls it has asked.
+/// [`Toolbox::run`] takes it that its caller has asked.
 #[derive(Debug)]
 pub struct ProjectTools {
     root: Arc<Root>,

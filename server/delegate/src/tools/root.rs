@@ -1,4 +1,4 @@
-//! The project's folder as a handle: no path leads out of it, whatever its links say and whoever swaps them.
+//! The project's folder as a handle: no path leads out of it, whatever its links say and whichever process swaps them.
 
 use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};

@@ -84,7 +84,7 @@ async fn day(writes: u64, then: Option<u64>) -> bool {
             let done = rig.fakes.world().done.get(&plan.call(step)).copied().unwrap_or(0);
             let call = &view.calls[step];
             let status = &call.result.as_ref().unwrap().status;
-            // A tool whose end nobody knows is named to the model, and not run again.
+            // A tool whose end is not known is named to the model, and not run again.
             assert!(
                 done == 1 || (done == 0 && status == "unknown"),
                 "{writes}: {} ran {done} times",

@@ -7,7 +7,7 @@
 pub(super) enum Hint {
     /// A number.
     Number,
-    /// Somebody's name.
+    /// The name of a person.
     Name,
     /// A day, a date or an hour.
     Time,

@@ -15,7 +15,7 @@ use crate::model::{Facts, Held, Model, ModelError};
 use crate::question::Question;
 use crate::transport::Method;
 
-/// The slot in which all questions run where slots can be saved: without one, nobody knows which state to save.
+/// The slot in which all questions run where slots can be saved: without one, it is not known which state to save.
 const SLOT: u64 = 0;
 /// The longest name of a saved state.
 const NAME_CHARS_MAX: usize = 80;

@@ -17,7 +17,7 @@ use tokenizers::Tokenizer;
 
 use super::required::Call;
 
-/// How many tokens of a question are read at once. Between two parts it is seen whether somebody still waits.
+/// How many tokens of a question are read at once. Between two parts it is seen whether the caller still waits.
 const PART_TOKENS: usize = 64;
 /// How many states are held, and how many answers are remembered by their tokens.
 const HELD_MAX: usize = 8;

@@ -30,7 +30,7 @@ pub struct EmbeddedModel {
     context: usize,
 }
 
-/// Tells the work on another thread that nobody waits for it any more.
+/// Tells the work on another thread that its caller does not wait for it any more.
 struct Gone(Arc<AtomicBool>);
 
 impl Drop for Gone {

@@ -38,7 +38,7 @@ pub type Chunks = BoxStream<'static, Result<Vec<u8>, TransportError>>;
 pub struct Reply {
     /// Its status.
     pub status: u16,
-    /// Its body. Whoever drops it closes the connection.
+    /// Its body. A reader that drops it closes the connection.
     pub body: Chunks,
 }
 

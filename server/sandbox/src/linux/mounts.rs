@@ -84,7 +84,7 @@ fn bind(path: &Path) -> Result<(), Failed> {
 fn read_only(point: &Path, keep: MsFlags) -> Result<(), Failed> {
     let flags = MsFlags::MS_BIND | MsFlags::MS_REMOUNT | MsFlags::MS_RDONLY | keep;
     match mount(NONE, point, NONE, flags, NONE) {
-        // A mount that lies below another one can't be reached by anybody in the view.
+        // A mount that lies below another one can't be reached by any process in the view.
         Ok(()) | Err(Errno::EINVAL | Errno::ENOENT | Errno::EACCES | Errno::ENOTDIR) => Ok(()),
         Err(error) => Err(format!("a read-only mount of {}: {error}", point.display())),
     }

@@ -43,7 +43,7 @@ pub(super) fn tasks_of(user: u32) -> u64 {
     pids().filter_map(|pid| is_of(&pid)).sum()
 }
 
-/// The memory of a process that is nobody else's, in bytes.
+/// The memory that a process shares with no other one, in bytes.
 #[expect(clippy::disallowed_methods, reason = "/proc is not a file of the server")]
 pub(super) fn memory_bytes(pid: i32) -> u64 {
     let text = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
