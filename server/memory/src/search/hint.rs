@@ -93,7 +93,7 @@ impl Hint {
             }
             _ => return None,
         };
-        (!super::ask::is_of_grammar(word)).then(|| word.to_owned())
+        (!super::grammar::is_of_grammar(word)).then(|| word.to_owned())
     }
 }
 

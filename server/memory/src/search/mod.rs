@@ -2,7 +2,7 @@
 //!
 //! From the ground up: `schema` says what is indexed, `page` puts messages together, `catalog` says which file was read
 //! how far, `forgotten` what must not be found, `fresh` holds what is newer than the index, `groups` which files are one
-//! session, `folder` where the index is. `query` and `ask` are what is asked, `weights` what counts how much. `memory`
+//! session, `folder` where the index is. `query` and `ask` are what is asked, `grammar` the words of it that tell little, `weights` what counts how much. `memory`
 //! joins them: it is opened and committed there, reads files in `refresh` at a `pace`, ranks sessions in `rank` by the pages
 //! that are `passing`, reads the best again
 //! through a `window` in which a `scout` looks for phrases, judges them in `judge` and answers in `answer`, with a
@@ -18,6 +18,7 @@ mod folder;
 mod forget;
 mod forgotten;
 mod fresh;
+mod grammar;
 mod groups;
 mod hint;
 mod judge;
