@@ -232,6 +232,7 @@ fn open(root: &Path) -> Memory {
         homes: Homes { home: root.join("nobody"), variables, system: System::Linux },
         clock: Arc::new(SystemClock),
         index: IndexPlace::Folder(root.join("home/memory/index")),
+        meanings: std::env::var_os("MEANINGS").map(std::path::PathBuf::from),
     })
     .unwrap()
 }

@@ -3,6 +3,7 @@
 //!
 //! The weights of the search were chosen on `dev`; `test` has other seeds. FILE is a set in the form of LongMemEval
 //! (`longmemeval_s.json`). No package of a registry ships one, so it is measured only where the file is there.
+//! Where the variable MEANINGS names the folder `wordllama` of that Python package (0.4.0), what words mean counts too.
 //! `retrieval misses [test|dev]` prints each question whose first answer is a wrong one, for a look at the causes, and
 //! `retrieval write FOLDER [test|dev]` writes the sets as JSON, for `anchor.py` beside this file.
 
@@ -161,7 +162,7 @@ fn memory(set: &Set) -> Memory {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let mut memory = Memory::open(MemoryParts {
         storage: Arc::new(MemoryStorage::new()),
-        files: Arc::new(SimulatedFiles::new(storage, Arc::clone(&clock))),
+        files: Arc::new(SimulatedFiles::new(storage.clone(), Arc::clone(&clock))),
         homes: Homes {
             home: PathBuf::from("/home/alice"),
             variables: BTreeMap::new(),
@@ -169,11 +170,24 @@ fn memory(set: &Set) -> Memory {
         },
         clock,
         index: IndexPlace::Memory,
+        meanings: std::env::var_os("MEANINGS").map(|folder| take_in(&storage, &PathBuf::from(folder))),
     })
     .unwrap();
     memory.refresh().unwrap();
     memory.flush().unwrap();
     memory
+}
+
+/// Takes a table of meanings over from the disk, and says where it is.
+fn take_in(storage: &MemoryStorage, folder: &std::path::Path) -> PathBuf {
+    for file in ["weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"] {
+        let bytes =
+            std::fs::read(folder.join(file)).expect("MEANINGS names the folder `wordllama` of that package");
+        let file = format!("home/alice/meanings/{file}");
+        storage.create_dir(file.rsplit_once('/').map_or("", |(folder, _)| folder)).unwrap();
+        storage.set_bytes(&file, &bytes);
+    }
+    PathBuf::from("/home/alice/meanings")
 }
 
 #[derive(Deserialize)]

@@ -12,6 +12,7 @@ pub mod context;
 pub mod export;
 pub mod files;
 pub mod handoff;
+pub mod meanings;
 pub mod provider;
 pub mod resume;
 pub mod search;

@@ -40,6 +40,7 @@ async fn a_write_on_a_real_disk_is_told_soon() {
         clock: Arc::new(SystemClock),
         zone: TimeZone::UTC,
         index: IndexPlace::Memory,
+        meanings: None,
         file_name: "context.md".to_owned(),
         scope: Scope { cwd: project.clone(), ..Scope::default() },
         beside: Beside::Thread,

@@ -59,6 +59,7 @@ pub(super) fn provider(app: &App) -> Option<ContextProvider> {
         clock: app.clock.clone(),
         zone: seams.zone.clone(),
         index: seams.index.clone(),
+        meanings: settings.meanings.clone(),
         file_name: settings.file_name.clone(),
         scope: Scope {
             workspace: seams.workspace.clone(),

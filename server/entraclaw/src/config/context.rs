@@ -14,6 +14,8 @@ pub struct Context {
     pub file_name: String,
     /// Folders that a call may name, each with those below.
     pub workspaces: Vec<PathBuf>,
+    /// The folder of a table of meanings, if there is to be one.
+    pub meanings: Option<PathBuf>,
 }
 
 impl Loader {
@@ -24,6 +26,7 @@ impl Loader {
         Context {
             file_name: file_name.unwrap_or_else(|| key::CONTEXT_FILE_NAME.default.to_owned()),
             workspaces: self.workspaces(),
+            meanings: self.absolute_path(&key::CONTEXT_MEANINGS),
         }
     }
 

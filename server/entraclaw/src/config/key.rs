@@ -180,6 +180,9 @@ keys! {
     CONTEXT_WORKSPACES = "context"."workspaces" =>
         Takes::Text("absolute paths with commas between"), "",
         "Folders that a call may name as its workspace, each with all folders below, beside those that the host or the user has opened.";
+    CONTEXT_MEANINGS = "context"."meanings" =>
+        ABSOLUTE_PATH, "",
+        "The folder `wordllama` of the Python package of that name (0.4.0), whose table lets a question find an answer in other words. Without it: words alone.";
     DELEGATE_BASE_URL = "delegate"."base_url" =>
         Takes::Text("the address of a model server"), "",
         "The model server that `entraclaw delegate` asks. Without it: the first that is found on this machine, of Ollama (port 11434), llama.cpp (8080) and LM Studio (1234).";

@@ -36,6 +36,8 @@ pub struct ContextParts {
     pub zone: TimeZone,
     /// Where the index of the search is.
     pub index: IndexPlace,
+    /// The folder of a table of meanings, if there is to be one.
+    pub meanings: Option<PathBuf>,
     /// The name of the context file.
     pub file_name: String,
     /// Which workspaces there are.
@@ -125,6 +127,7 @@ impl Shared {
             homes: self.parts.homes.clone(),
             clock: self.parts.clock.clone(),
             index: self.parts.index.clone(),
+            meanings: self.parts.meanings.clone(),
         })
     }
 

@@ -5,29 +5,23 @@
 use super::ask::Ask;
 use super::catalog::found;
 use super::judge::Judge;
+use super::meant::Meant;
 use super::memory::Memory;
 use super::page::role_number;
 use super::page::{kept, places};
 use super::parts::MemoryError;
 use super::query::{Answer, Filter, SessionHit, Snippet};
 use super::rank::{Candidate, Ranked, Source};
+use super::reach::Reach;
 use super::scout::Scout;
 use super::snippet::snippet;
-use super::weights::{SESSION, TITLE, multiplier, recency};
+use super::weights::{SESSION, SURE, TITLE, multiplier, recency};
 use super::window::Window;
 use crate::stores::{Message, Place, Role, read_again};
 
 /// Snippets of a session.
 const SNIPPETS: usize = 2;
-/// Sessions that are looked at closely at most.
-const SESSIONS_MAX: usize = 200;
-/// The same for a phrase.
-const PHRASE_SESSIONS_MAX: usize = 1000;
-/// Bytes of messages that a query reads.
-const READ_BYTES_MAX: usize = 256 * 1024;
-
-/// The same for a phrase, which is looked for in bytes before they are read as messages. That costs a tenth.
-const PHRASE_BYTES_MAX: usize = 384 * 1024;
+/// What bytes that are only looked at for a phrase cost of those that are read as messages: the tenth part.
 const SCOUTED_PARTS: usize = 10;
 
 /// A message that was looked at closely.
@@ -53,30 +47,19 @@ impl Memory {
         if ask.wanted.is_empty() {
             return Ok(Answer::default());
         }
-        let is_exact = ask.phrases.is_empty() && filter.is_of_sessions();
-        let looked_at = if ask.phrases.is_empty() { SESSIONS_MAX.max(limit) } else { PHRASE_SESSIONS_MAX };
-        let ranking = self.rank(&ask, filter, looked_at)?;
-        let mut answer = Answer { total: ranking.total, ..Answer::default() };
-        let mut budget = if ask.phrases.is_empty() { READ_BYTES_MAX } else { PHRASE_BYTES_MAX };
-        let mut close: Vec<Close> = Vec::new();
-        let mut gone = 0;
-        let (judge, scout) = (Judge::new(&ask), Scout::new(&ask));
-        for ranked in &ranking.sessions {
-            if budget == 0 {
-                answer.is_cut = !ask.phrases.is_empty();
-                break;
-            }
-            match self.look(ranked, &judge, &scout, filter, &mut budget)? {
-                Some(found) => close.push(found),
-                None => gone += 1,
-            }
+        let judge = Judge::new(&ask);
+        let (mut answer, mut close) = self.closest(
+            &judge,
+            filter,
+            limit,
+            if ask.phrases.is_empty() { Reach::WORDS } else { Reach::PHRASE },
+        )?;
+        let is_unsure = ask.phrases.is_empty() && judge.share() < SURE && ask.telling().count_ones() > 1;
+        let meanings = if is_unsure { self.meanings()? } else { None };
+        if let Some(meanings) = meanings {
+            let judge = Judge::by_meaning(&ask, Meant::new(&meanings, &ask));
+            (answer, close) = self.closest(&judge, filter, limit, Reach::MEANING)?;
         }
-        answer.is_cut |= !ask.phrases.is_empty() && ranking.sessions.len() < ranking.total;
-        answer.total = if ask.phrases.is_empty() { answer.total - gone } else { close.len() };
-        if !is_exact {
-            answer.total = answer.total.max(close.len());
-        }
-        close.sort_by(|one, other| other.score.total_cmp(&one.score));
         let most = close.first().map_or(1.0, |first| first.score);
         for found in close.into_iter().take(limit) {
             if let Some(hit) = self.session_hit(&found, &ask, most)? {
@@ -84,6 +67,41 @@ impl Memory {
             }
         }
         Ok(answer)
+    }
+
+    /// Reads the best sessions and judges them; the closest first.
+    fn closest(
+        &self,
+        judge: &Judge<'_>,
+        filter: &Filter,
+        limit: usize,
+        reach: Reach,
+    ) -> Result<(Answer, Vec<Close>), MemoryError> {
+        let ask = judge.ask;
+        let is_of_phrases = !ask.phrases.is_empty();
+        let ranking = self.rank(ask, filter, limit, reach)?;
+        let mut answer = Answer { total: ranking.total, ..Answer::default() };
+        let mut budget = reach.bytes;
+        let mut close: Vec<Close> = Vec::new();
+        let mut gone = 0;
+        let scout = Scout::new(ask);
+        for ranked in &ranking.sessions {
+            if budget == 0 {
+                answer.is_cut = is_of_phrases;
+                break;
+            }
+            match self.look(ranked, judge, &scout, filter, &mut budget)? {
+                Some(found) => close.push(found),
+                None => gone += 1,
+            }
+        }
+        answer.is_cut |= is_of_phrases && ranking.sessions.len() < ranking.total;
+        answer.total = if is_of_phrases { close.len() } else { answer.total - gone };
+        if is_of_phrases || !filter.is_of_sessions() {
+            answer.total = answer.total.max(close.len());
+        }
+        close.sort_by(|one, other| other.score.total_cmp(&one.score));
+        Ok((answer, close))
     }
 
     /// Reads the best pages of a session; `None` if nothing there answers.

@@ -75,6 +75,20 @@ impl Ask {
         telling.fold(0, |bits, (bit, _)| bits | 1 << bit)
     }
 
+    /// Runs of these bits whose words follow each other, as in a name of two words.
+    pub(super) fn runs(&self, bits: u32) -> impl Iterator<Item = u32> {
+        let mut runs: Vec<u32> = Vec::new();
+        for (bit, _) in self.wanted.iter().enumerate().filter(|(bit, _)| bits >> bit & 1 == 1) {
+            match runs.last_mut() {
+                Some(run) if bit > 0 && *run >> (bit - 1) & 1 == 1 && self.wanted[bit - 1].is_joined => {
+                    *run |= 1 << bit;
+                }
+                _ => runs.push(1 << bit),
+            }
+        }
+        runs.into_iter()
+    }
+
     /// What words of these bits tell together.
     pub(super) fn coverage(&self, mask: u32) -> f32 {
         let has = |bit: usize| mask >> bit & 1 == 1;
@@ -154,7 +168,12 @@ impl Memory {
         let query = FuzzyTermQuery::new(Term::from_field_text(self.fields.text, stem), errors, true);
         for segment in self.reader.searcher().segment_readers() {
             let inverted = segment.inverted_index(self.fields.text)?;
-            let mut stream = inverted.terms().search(query.automaton()?).into_stream()?;
+            let mut search = inverted.terms().search(query.automaton()?);
+            if let (2.., Some(first)) = (errors, stem.chars().next()) {
+                // Nearly all words of a large index are two errors away from some beginning of a long word.
+                search = search.ge(first.to_string()).lt(format!("{first}{}", char::MAX));
+            }
+            let mut stream = search.into_stream()?;
             let mut looked_at = 0;
             while looked_at < LOOKED_AT_MAX && stream.advance() {
                 looked_at += 1;

@@ -2,13 +2,14 @@
 //!
 //! It must never judge more texts than a query may read.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::ask::{Ask, Wanted, whole};
 use super::hint::Seen;
+use super::meant::Meant;
 use super::schema::{stems, words};
-use super::weights::{ASKING, BESIDE, EXPECTED, JOINED, KIN, NEAR, SENTENCE, STEM};
+use super::weights::{ASKING, BESIDE, EXPECTED, JOINED, KIN, MEANT, NEAR, SENTENCE, STEM};
 
 const K1: f32 = 1.2;
 const B: f32 = 0.5;
@@ -24,6 +25,10 @@ pub(super) struct Judge<'a> {
     begins: BTreeSet<char>,
     /// What the words of the texts have turned out to mean.
     known: RefCell<BTreeMap<String, Option<(usize, f32)>>>,
+    /// What else the words mean, if that counts.
+    meant: Option<Meant<'a>>,
+    /// The largest part of the words with a meaning of their own that a sentence has had.
+    share: Cell<f32>,
 }
 
 /// What a sentence has of a query.
@@ -34,6 +39,8 @@ struct Found {
     /// The bits of those that stand together as in the query.
     joined: u32,
     seen: Seen,
+    /// What its other words only mean of the query.
+    meant: f32,
 }
 
 impl<'a> Judge<'a> {
@@ -47,7 +54,19 @@ impl<'a> Judge<'a> {
             telling: ask.telling(),
             begins: stems.filter_map(|stem| stem.chars().next()).collect(),
             known: RefCell::default(),
+            meant: None,
+            share: Cell::default(),
         }
+    }
+
+    /// The same, with regard to what words mean.
+    pub(super) fn by_meaning(ask: &'a Ask, meant: Meant<'a>) -> Self {
+        Self { meant: Some(meant), ..Self::new(ask) }
+    }
+
+    /// The largest part of the words with a meaning of their own that a sentence has had so far.
+    pub(super) fn share(&self) -> f32 {
+        self.share.get()
     }
 
     /// How well a text answers; `None` if it has no word of the query or lacks a phrase.
@@ -57,7 +76,7 @@ impl<'a> Judge<'a> {
         let mut length = 0;
         let (mut before, mut best) = (0, 0.0_f32);
         for sentence in sentences(text) {
-            let (mut found, mut last) = (Found::default(), None);
+            let (mut found, mut last, mut others) = (Found::default(), None, Vec::new());
             for token in sentence.split(|c: char| !c.is_alphanumeric()).filter(|token| !token.is_empty()) {
                 let wanted = self.wanted(token, &mut counts);
                 if let Some(wanted) = wanted {
@@ -66,6 +85,9 @@ impl<'a> Judge<'a> {
                         found.joined |= 3 << (wanted - 1);
                     }
                 }
+                if wanted.is_none() && self.meant.is_some() {
+                    others.push(token);
+                }
                 if let Some(hint) = self.ask.hint {
                     found.seen.look(hint, token, wanted.is_some());
                 }
@@ -73,6 +95,7 @@ impl<'a> Judge<'a> {
                 length += 1;
             }
             if found.mask != 0 {
+                self.look_closer(&mut found, &others);
                 best = best.max(self.sentence(&found, before, sentence.ends_with('?')));
             }
             before = found.mask;
@@ -85,14 +108,36 @@ impl<'a> Judge<'a> {
         is_answer.then_some(score + best)
     }
 
+    /// Counts the words with a meaning of their own, and looks for what is lacking among the other words.
+    #[expect(clippy::cast_precision_loss, reason = "a query has few words")]
+    fn look_closer(&self, found: &mut Found, others: &[&str]) {
+        let (has, lacking) = (found.mask & self.telling, self.telling & !found.mask);
+        let share = has.count_ones() as f32 / self.telling.count_ones().max(1) as f32;
+        self.share.set(self.share.get().max(share));
+        if let (Some(meant), true, true) = (&self.meant, has != 0, lacking != 0) {
+            let runs = self.ask.runs(lacking);
+            found.meant = runs.map(|run| self.ask.coverage(run) * meant.closeness(run, others)).sum();
+        }
+    }
+
     /// What a sentence tells that has words of the query.
     fn sentence(&self, found: &Found, before: u32, asks: bool) -> f32 {
+        let told = if self.meant.is_some() { self.told_by_meaning(found) } else { self.told(found, before) };
+        let told = if asks { told * ASKING } else { told };
+        if found.seen.is_met { told * (1.0 + EXPECTED) } else { told }
+    }
+
+    /// What its words tell, and a little those of the sentence before.
+    fn told(&self, found: &Found, before: u32) -> f32 {
         let value = |mask: u32| self.ask.coverage(mask) * whole(mask, self.telling);
         let own = value(found.mask);
         let beside = if before & !found.mask == 0 { 0.0 } else { value(found.mask | before) - own };
-        let told = SENTENCE * (own + BESIDE * beside) + JOINED * self.ask.coverage(found.joined);
-        let told = if asks { told * ASKING } else { told };
-        if found.seen.is_met { told * (1.0 + EXPECTED) } else { told }
+        SENTENCE * (own + BESIDE * beside) + JOINED * self.ask.coverage(found.joined)
+    }
+
+    /// What its words tell, with what they only mean.
+    fn told_by_meaning(&self, found: &Found) -> f32 {
+        SENTENCE * (self.ask.coverage(found.mask & self.telling) + MEANT * found.meant)
     }
 
     /// Which word of the query stands here, if any; it is counted.

@@ -4,6 +4,7 @@
 //! It must never hold two processes' commits at once: a lock in the home folder decides whose turn it is.
 
 use std::io;
+use std::sync::Arc;
 
 use entraclaw_seams::storage::{Lock, Stamp};
 use tantivy::directory::RamDirectory;
@@ -19,6 +20,7 @@ use super::groups::Groups;
 use super::pace::{Pace, joined, policy, worn};
 use super::parts::{IndexPlace, MemoryError, MemoryParts};
 use super::schema::{Fields, STEMS, analyzer, schema};
+use crate::meanings::Meanings;
 
 /// Messages of a commit that are much for an index that is not large.
 const MUCH: usize = 20_000;
@@ -40,6 +42,8 @@ pub struct Memory {
     pub(super) fresh: Vec<Fresh>,
     /// Numbers of files that count no more, whose messages the index still holds.
     pub(super) dead: Vec<u64>,
+    /// The table of meanings, once a question has needed it.
+    meanings: Option<Arc<Meanings>>,
 }
 
 impl Memory {
@@ -51,7 +55,9 @@ impl Memory {
         let rules = Rules::load(&*parts.storage).map_err(MemoryError::Forgotten)?;
         let groups = Groups::of(&catalog);
         let (fresh, dead) = (Vec::new(), Vec::new());
-        let mut memory = Self { parts, index, reader, fields, catalog, groups, rules, seen, fresh, dead };
+        let meanings = None;
+        let mut memory =
+            Self { parts, index, reader, fields, catalog, groups, rules, seen, fresh, dead, meanings };
         if !memory.is_whole()? {
             memory.begin_anew()?;
         }
@@ -105,6 +111,14 @@ impl Memory {
         }
         self.seen = now;
         self.load()
+    }
+
+    /// The table of meanings, if there is to be one. The first question that needs it reads it.
+    pub(super) fn meanings(&mut self) -> Result<Option<Arc<Meanings>>, MemoryError> {
+        if let (None, Some(folder)) = (&self.meanings, &self.parts.meanings) {
+            self.meanings = Some(Arc::new(Meanings::read(&*self.parts.files, folder)?));
+        }
+        Ok(self.meanings.clone())
     }
 
     /// Takes the turn to commit; `None` if another process has it, or has had it since the last look.

@@ -10,6 +10,7 @@ use entraclaw_seams::clock::Clock;
 use entraclaw_seams::storage::Storage;
 
 use crate::files::Files;
+use crate::meanings::MeaningsError;
 use crate::stores::Homes;
 
 /// Where the index is.
@@ -33,6 +34,8 @@ pub struct MemoryParts {
     pub clock: Arc<dyn Clock>,
     /// Where the index is.
     pub index: IndexPlace,
+    /// The folder of a table of meanings, for questions that use other words than the answer.
+    pub meanings: Option<PathBuf>,
 }
 
 /// Why the memory can't be searched.
@@ -46,6 +49,9 @@ pub enum MemoryError {
         "the index of the search fails: {0}; remove the folder `memory/index` in the home folder, it is made anew"
     )]
     Index(#[from] tantivy::TantivyError),
+    /// The table of meanings can't be used.
+    #[error("{0}")]
+    Meanings(#[from] MeaningsError),
     /// What is to be forgotten can't be read.
     #[error(
         "`memory/forgotten.json` in the home folder says what must not be found, and can't be read: {0}; put back \

@@ -2,8 +2,6 @@
 //!
 //! It must never read a file: what a text says more exactly is judged afterwards, for the best sessions alone.
 
-use std::collections::BTreeMap;
-
 use tantivy::fieldnorm::FieldNormReader;
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocAddress, DocSet, SegmentReader, TERMINATED, Term};
@@ -15,6 +13,7 @@ use super::page::role_number;
 use super::parts::MemoryError;
 use super::passing::Passing;
 use super::query::Filter;
+use super::reach::Reach;
 use super::weights::{KIN, NEAR, TITLE, multiplier, recency};
 
 /// The usual parameters of BM25. A page counts a word once.
@@ -112,11 +111,17 @@ pub(super) struct Scored {
 }
 
 impl Memory {
-    /// The best `limit` sessions.
-    pub(super) fn rank(&self, ask: &Ask, filter: &Filter, limit: usize) -> Result<Ranking, MemoryError> {
+    /// The best sessions within `reach`, at least `limit`.
+    pub(super) fn rank(
+        &self,
+        ask: &Ask,
+        filter: &Filter,
+        limit: usize,
+        reach: Reach,
+    ) -> Result<Ranking, MemoryError> {
         let mut found = Found {
             tallies: vec![Tally::default(); self.groups.len()],
-            all: (!ask.phrases.is_empty()).then(Vec::new),
+            all: reach.is_of_all_pages.then(Vec::new),
         };
         let searcher = self.reader.searcher();
         let of_file = self.groups_by_file(filter);
@@ -164,7 +169,7 @@ impl Memory {
                 }
             }
         }
-        Ok(best(ask, found, limit))
+        Ok(best(ask, found, limit.max(reach.sessions), reach.least_part))
     }
 
     /// The session of each file that passes; [`NONE`] for the others.
@@ -216,11 +221,11 @@ impl Memory {
     }
 }
 
-/// The sessions with at least half of what the words of the best covered one tell.
-fn best(ask: &Ask, found: Found, limit: usize) -> Ranking {
+/// The best sessions of those with at least a part of what the words of the best covered one tell.
+fn best(ask: &Ask, found: Found, limit: usize, least_part: f32) -> Ranking {
     let Found { tallies, all } = found;
     let covered: Vec<f32> = tallies.iter().map(|tally| ask.coverage(tally.mask | tally.title)).collect();
-    let least = covered.iter().copied().fold(0.0, f32::max) / 2.0;
+    let least = covered.iter().copied().fold(0.0, f32::max) * least_part;
     let mut order: Vec<(u32, f32)> = Vec::new();
     for ((group, tally), coverage) in (0_u32..).zip(&tallies).zip(&covered) {
         if *coverage > 0.0 && *coverage >= least {
@@ -233,16 +238,17 @@ fn best(ask: &Ask, found: Found, limit: usize) -> Ranking {
     let total = order.len();
     order.sort_by(|one, other| other.1.total_cmp(&one.1).then(other.0.cmp(&one.0)));
     order.truncate(limit);
-    let mut by_group: BTreeMap<u32, Vec<Candidate>> =
-        order.iter().map(|(group, _)| (*group, Vec::new())).collect();
+    // Nearly all pages may be among all, so the place of their session is looked up by its number.
+    let mut places = vec![usize::MAX; tallies.len()];
+    order.iter().enumerate().for_each(|(place, (group, _))| places[*group as usize] = place);
+    let mut by_place: Vec<Vec<Candidate>> = vec![Vec::new(); order.len()];
     for (group, candidate) in all.iter().flatten() {
-        if let Some(of_group) = by_group.get_mut(group) {
-            of_group.push(*candidate);
+        if let Some(of_place) = by_place.get_mut(places[*group as usize]) {
+            of_place.push(*candidate);
         }
     }
-    let sessions = order.into_iter().map(|(group, _)| {
+    let sessions = order.into_iter().zip(by_place).map(|((group, _), mut candidates)| {
         let tally = &tallies[group as usize];
-        let mut candidates = by_group.remove(&group).unwrap_or_default();
         if all.is_none() {
             candidates.extend(tally.closest.iter().flatten());
         }

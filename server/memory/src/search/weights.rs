@@ -42,6 +42,11 @@ pub(super) const ASKING: f32 = 0.8;
 /// How much more a sentence counts that has what the question expects.
 pub(super) const EXPECTED: f32 = 0.1;
 
+/// What words count that the neighbours in a sentence only mean.
+pub(super) const MEANT: f32 = 2.0;
+/// A sentence with a smaller part of the words is no sure answer, so that what words mean is looked at.
+pub(super) const SURE: f32 = 0.7;
+
 /// The number of a role is its place in [`ROLES`].
 const _: () = assert!(role_number(Role::Summary) == 3);
 

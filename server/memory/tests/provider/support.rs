@@ -75,6 +75,7 @@ impl Machine {
             clock: self.clock.clone(),
             zone: TimeZone::UTC,
             index: IndexPlace::Memory,
+            meanings: None,
             file_name: "context.md".to_owned(),
             scope: self.scope.clone(),
             beside: Beside::Here,

@@ -22,11 +22,12 @@ impl Clock for Fixed {
 pub(crate) struct Machine {
     pub(crate) storage: MemoryStorage,
     pub(crate) index: IndexPlace,
+    pub(crate) meanings: Option<PathBuf>,
 }
 
 impl Machine {
     pub(crate) fn new() -> Self {
-        Self { storage: MemoryStorage::new(), index: IndexPlace::Memory }
+        Self { storage: MemoryStorage::new(), index: IndexPlace::Memory, meanings: None }
     }
 
     pub(crate) fn open(&self) -> Memory {
@@ -45,6 +46,7 @@ impl Machine {
             },
             clock,
             index: self.index.clone(),
+            meanings: self.meanings.clone(),
         })
     }
 

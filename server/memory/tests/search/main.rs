@@ -4,5 +4,6 @@ mod finds;
 mod forgets;
 mod hides;
 mod machine;
+mod means;
 mod ranks;
 mod shares;

@@ -100,6 +100,7 @@ fn recall(flags: Flags) -> Done {
         homes: homes.clone(),
         clock: Arc::new(SystemClock),
         index,
+        meanings: place.config.context.meanings.clone(),
     };
     let mut memory = Memory::open(parts).map_err(|error| error.to_string())?;
     let refreshed = memory.refresh().map_err(|error| error.to_string())?;
