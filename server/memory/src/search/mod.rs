@@ -15,6 +15,7 @@
 mod answer;
 mod ask;
 mod catalog;
+mod changed;
 mod folder;
 mod forget;
 mod forgotten;

@@ -9,6 +9,7 @@ use entraclaw_seams::storage::Lock;
 use tantivy::IndexWriter;
 
 use super::catalog::Entry;
+use super::changed;
 use super::fresh::{Fresh, MESSAGES_MAX};
 use super::memory::Memory;
 use super::pace::Pace;
@@ -75,7 +76,12 @@ impl Memory {
         let known: Vec<u64> = self.catalog.files.keys().copied().collect();
         let mut bulk: Option<Bulk> = None;
         let mut is_cut = false;
-        'files: for file in all {
+        let looked = changed::look(&*self.parts.files, &self.groups, &self.catalog, &all);
+        'files: for (file, looked) in all.into_iter().zip(looked) {
+            seen.extend(looked.number);
+            if !looked.has_changed {
+                continue;
+            }
             let mut is_new = true;
             // A long log is read in pieces.
             loop {

@@ -80,18 +80,9 @@ impl Memory {
     /// The first later message of a person or the agent that has a phrase of revision and, in the same sentence or next to
     /// it, a rare word that both the query and the hit have, or two rare words of the hit.
     pub(super) fn superseded(&self, hit: &Judged, ask: &Ask) -> Result<Option<Later>, MemoryError> {
-        let rare = self.rare(&hit.message)?;
-        if rare.is_empty() {
-            return Ok(None);
-        }
-        let asked: BTreeSet<&str> = ask
-            .wanted
-            .iter()
-            .map(|wanted| wanted.stem.as_str())
-            .filter(|stem| rare.contains(*stem))
-            .collect();
+        let names = names(&hit.message.text);
         let mut later: Vec<Message> = Vec::new();
-        for candidate in self.later_pages(hit, &rare)? {
+        for candidate in self.later_pages(hit, &names)? {
             later.extend(self.messages(&candidate)?);
         }
         let fresh = self.fresh.iter().filter(|fresh| fresh.file == hit.file);
@@ -100,31 +91,43 @@ impl Memory {
             message.place > hit.message.place && is_spoken(message.role) && !message.is_side
         });
         later.sort_by_key(|message| message.place);
-        Ok(later.into_iter().find_map(|message| {
-            let text = revision(&message.text, &rare, &asked)?;
-            Some(Later { text, role: message.role, at: message.at, place: message.place })
-        }))
-    }
-
-    /// The rare words of a message, as stems.
-    fn rare(&self, message: &Message) -> Result<BTreeSet<String>, MemoryError> {
-        let searcher = self.reader.searcher();
-        let most = (searcher.num_docs() / RARE_PARTS).max(RARE_PAGES);
-        let mut rare: BTreeSet<String> = stems(&message.text).into_iter().collect();
-        rare.retain(|stem| {
-            stem.chars().count() >= NAME_CHARS && !CUES.contains(&stem.as_str()) && !is_common(stem)
-        });
-        let mut out = BTreeSet::new();
-        for stem in rare {
-            if searcher.doc_freq(&Term::from_field_text(self.fields.text, &stem))? <= most {
-                out.insert(stem);
+        let asked = |stem: &str| ask.wanted.iter().any(|wanted| wanted.stem == stem);
+        for message in later {
+            for around in revisions(&message.text) {
+                let shared: BTreeSet<String> =
+                    stems(&around).into_iter().filter(|stem| names.contains(stem)).collect();
+                let rare = self.rare(shared)?;
+                if rare.len() >= 2 || rare.iter().any(|stem| asked(stem)) {
+                    let tokens: Vec<&str> = around.split_whitespace().collect();
+                    let text = snippet::from(&tokens, 0);
+                    return Ok(Some(Later {
+                        text,
+                        role: message.role,
+                        at: message.at,
+                        place: message.place,
+                    }));
+                }
             }
         }
-        Ok(out)
+        Ok(None)
     }
 
-    /// Pages of the hit's file with a word of revision and a rare word.
-    fn later_pages(&self, hit: &Judged, rare: &BTreeSet<String>) -> Result<Vec<Candidate>, MemoryError> {
+    /// Those of these stems that are rare.
+    fn rare(&self, mut stems: BTreeSet<String>) -> Result<BTreeSet<String>, MemoryError> {
+        let searcher = self.reader.searcher();
+        let most = most(searcher.num_docs());
+        let mut common = BTreeSet::new();
+        for stem in &stems {
+            if searcher.doc_freq(&Term::from_field_text(self.fields.text, stem))? > most {
+                common.insert(stem.clone());
+            }
+        }
+        stems.retain(|stem| !common.contains(stem));
+        Ok(stems)
+    }
+
+    /// Pages of the hit's file with a word of revision and a name that is rare among the pages around.
+    fn later_pages(&self, hit: &Judged, names: &BTreeSet<String>) -> Result<Vec<Candidate>, MemoryError> {
         let mut found = Vec::new();
         for (ord, segment) in (0_u32..).zip(self.reader.searcher().segment_readers()) {
             let files = segment.inverted_index(self.fields.file)?;
@@ -136,13 +139,15 @@ impl Memory {
                 pages.advance();
             }
             let texts = segment.inverted_index(self.fields.text)?;
-            let having = |stems: &mut dyn Iterator<Item = &str>| -> Result<BTreeSet<u32>, MemoryError> {
+            let having = |stems: &mut dyn Iterator<Item = &str>, most: u64| {
                 let mut having = BTreeSet::new();
                 for stem in stems {
                     let term = Term::from_field_text(self.fields.text, stem);
-                    let Some(mut pages) = texts.read_postings(&term, IndexRecordOption::Basic)? else {
+                    let Some(info) = texts.get_term_info(&term)? else { continue };
+                    if u64::from(info.doc_freq) > most {
                         continue;
-                    };
+                    }
+                    let mut pages = texts.read_postings_from_terminfo(&info, IndexRecordOption::Basic)?;
                     for doc in &of_file {
                         if pages.doc() < *doc {
                             pages.seek(*doc);
@@ -152,13 +157,13 @@ impl Memory {
                         }
                     }
                 }
-                Ok(having)
+                Ok::<_, MemoryError>(having)
             };
-            let revised = having(&mut CUES.into_iter())?;
+            let revised = having(&mut CUES.into_iter(), u64::MAX)?;
             if revised.is_empty() {
                 continue;
             }
-            let named = having(&mut rare.iter().map(String::as_str))?;
+            let named = having(&mut names.iter().map(String::as_str), most(segment.num_docs().into()))?;
             let roles = segment.fast_fields().u64("role")?;
             for doc in revised.intersection(&named) {
                 let is_spoken = roles.first(*doc).is_some_and(|role| role != role_number(Role::Tool));
@@ -172,6 +177,20 @@ impl Memory {
         let keep = found.len().saturating_sub(PAGES_MAX);
         Ok(found.split_off(keep))
     }
+}
+
+/// In how many of these pages a rare word is at most.
+fn most(pages: u64) -> u64 {
+    (pages / RARE_PARTS).max(RARE_PAGES)
+}
+
+/// The words of a text that may name a thing, as stems.
+fn names(text: &str) -> BTreeSet<String> {
+    let mut names: BTreeSet<String> = stems(text).into_iter().collect();
+    names.retain(|stem| {
+        stem.chars().count() >= NAME_CHARS && !CUES.contains(&stem.as_str()) && !is_common(stem)
+    });
+    names
 }
 
 fn is_spoken(role: Role) -> bool {
@@ -189,27 +208,19 @@ fn is_common(stem: &str) -> bool {
     COMMON.contains(&stem)
 }
 
-/// The sentences around a phrase of revision, if they speak of what the hit speaks of.
-fn revision(text: &str, rare: &BTreeSet<String>, asked: &BTreeSet<&str>) -> Option<String> {
+/// The sentences around each phrase of revision.
+fn revisions(text: &str) -> Vec<String> {
     let sentences: Vec<&str> = text.split_inclusive(['.', '!', '?', '\n', ';']).collect();
-    let is_revision = |sentence: &&str| {
+    let is_revision = |sentence: &str| {
         let found = words(sentence);
         REVISIONS.iter().any(|phrase| {
             let phrase: Vec<&str> = phrase.split(' ').collect();
             found.windows(phrase.len()).any(|window| window == phrase)
         })
     };
-    for (n, _) in sentences.iter().enumerate().filter(|(_, sentence)| is_revision(sentence)) {
-        let around = sentences[n.saturating_sub(1)..(n + 2).min(sentences.len())].concat();
-        let shared: BTreeSet<String> =
-            stems(&around).into_iter().filter(|stem| rare.contains(stem)).collect();
-        let is_same = shared.len() >= 2 || shared.iter().any(|stem| asked.contains(stem.as_str()));
-        if is_same {
-            let tokens: Vec<&str> = around.split_whitespace().collect();
-            return Some(snippet::from(&tokens, 0));
-        }
-    }
-    None
+    let around = |n: usize| sentences[n.saturating_sub(1)..(n + 2).min(sentences.len())].concat();
+    let revised = sentences.iter().enumerate().filter(|(_, sentence)| is_revision(sentence));
+    revised.map(|(n, _)| around(n)).collect()
 }
 
 #[cfg(test)]
@@ -217,16 +228,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_revision_speaks_of_the_same_thing() {
-        let rare: BTreeSet<String> = ["redi", "cach"].map(str::to_owned).into();
-        let asked = BTreeSet::from(["redi"]);
-        let found = |text: &str| revision(text, &rare, &asked);
-        assert!(found("We use SQLite instead. No more Redis for us.").is_some());
-        assert!(found("Scratch that! Redis is out.").is_some());
-        assert_eq!(found("Use tabs instead of spaces."), None);
-        assert_eq!(found("Redis is fine. It is fast. It is small. Use tabs instead."), None);
-        assert_eq!(found("Redis stays for good."), None);
-        assert_eq!(revision("The cache is slow, so we revert.", &rare, &asked), None);
+    fn a_revision_is_shown_with_the_sentences_beside_it() {
+        let found = revisions("It is fast. It is small. Use tabs instead. Yes. No.");
+        assert_eq!(found, [" It is small. Use tabs instead. Yes."]);
+        assert_eq!(revisions("Scratch that! Redis is out."), ["Scratch that! Redis is out."]);
+        assert!(revisions("Redis stays for good.").is_empty());
+    }
+
+    #[test]
+    fn a_name_is_no_word_of_revision_nor_a_common_one() {
+        let found: Vec<String> = names("Use Redis for the cache instead of it").into_iter().collect();
+        assert_eq!(found, ["cach", "redi"]);
     }
 
     #[test]

@@ -109,6 +109,15 @@ fn read_up_to(
     Ok(Some(Batch { mark, messages: gather.messages, is_from_start, has_more, tally: gather.tally }))
 }
 
+/// Whether a file is not as it was when it was read so far, or can't tell.
+pub(crate) fn has_changed(files: &dyn Files, found: &Found, mark: &Mark) -> bool {
+    match standing(files, found) {
+        Ok(Some(standing)) => !mark.is_current(standing),
+        Ok(None) => false,
+        Err(_) => true,
+    }
+}
+
 /// How the file of a session stands now; `None` if it is gone.
 ///
 /// # Errors
