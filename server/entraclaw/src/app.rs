@@ -4,6 +4,7 @@
 mod ask;
 mod bot;
 mod context;
+mod delegate;
 mod health;
 mod lead;
 mod only;
@@ -25,6 +26,7 @@ use tokio::sync::{mpsc, watch};
 use crate::config::Config;
 use crate::status::{Keeper, WatchedSource};
 use entraclaw_agents::{Finder, SystemFinder};
+use entraclaw_delegate::provider::Connects;
 use entraclaw_inbox::gate::{Agent, Gate, MailGate, PairingReply, PolicyNews};
 use entraclaw_inbox::journal::{Interaction, Journal, JournalOptions};
 use entraclaw_inbox::permission::{self, PermissionPort, REQUESTS_MAX, Relay, Teller};
@@ -97,6 +99,8 @@ pub struct App {
     pub finder: Arc<dyn Finder>,
     /// What shared context needs of the machine.
     pub context: ContextSeams,
+    /// The way to the engine of the project; without one its tools say what to start.
+    pub engine: Option<Connects>,
     /// Whether the chosen tools are all there is: no inbox and no source.
     pub is_only: bool,
     /// More providers beside the server's own.
@@ -146,6 +150,7 @@ impl App {
             program: PathBuf::from("entraclaw"),
             finder: Arc::new(SystemFinder::default()),
             context,
+            engine: None,
             is_only: false,
             providers: Vec::new(),
             inbox_socket: None,
@@ -312,6 +317,7 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
     session.providers.append(&mut app.providers);
     session.providers.extend(ask::provider(&app, true).map(|ask| Box::new(ask) as Box<dyn Provider>));
     session.providers.extend(context::provider(&app).map(|context| Box::new(context) as Box<dyn Provider>));
+    session.providers.extend(delegate::provider(&mut app));
     session.connection.left_out_sets = ToolSet::left_out_of(&app.config.tools);
     session.connection.why_no_tools = ", for `tools.sets` names only sets whose source is off";
     session.consumer.clone_from(&app.config.inbox.consumer);

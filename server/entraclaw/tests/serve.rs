@@ -241,6 +241,7 @@ fn a_signal_ends_it_promptly_although_stdin_is_open(#[case] signal: nix::sys::si
     ("ENTRACLAW_BOT_LISTEN", "127.0.0.1:0"),
 ], 16_000)]
 #[case::what_was_chosen(&[("ENTRACLAW_TOOLS_SETS", "inbound,reply")], 8_000)]
+#[case::for_the_local_model(&[("ENTRACLAW_TOOLS_SETS", "delegate")], 5_000)]
 fn the_list_of_tools_keeps_its_budget(#[case] variables: &[(&str, &str)], #[case] bytes_max: usize) {
     let home = home();
     let mut server = Server::start(&home.path().join("home"), variables);

@@ -22,6 +22,8 @@ pub struct Answer {
     is_error: bool,
     /// The task as which the call goes on, in place of a result.
     task: Option<Value>,
+    /// The result of another server of ours, as it is on the wire.
+    relayed: Option<Value>,
     pub(crate) receipt: Option<Receipt>,
 }
 
@@ -29,24 +31,29 @@ impl Answer {
     /// Compact JSON and a newline; some hosts join blocks without a separator.
     pub fn json(value: &impl Serialize) -> Self {
         match serde_json::to_string(value) {
-            Ok(text) => Self { text: text + "\n", is_error: false, task: None, receipt: None },
+            Ok(text) => Self { text: text + "\n", is_error: false, task: None, relayed: None, receipt: None },
             Err(error) => Self::error(&format!("the answer could not be written as json: {error}")),
         }
     }
 
     /// A text for the model. It must fit into [`ANSWER_BYTES_MAX`], and states itself how to get the rest.
     pub fn text(text: &str) -> Self {
-        Self { text: format!("{text}\n"), is_error: false, task: None, receipt: None }
+        Self { text: format!("{text}\n"), is_error: false, task: None, relayed: None, receipt: None }
     }
 
     /// An error with one sentence that names what is wrong and how to fix it.
     pub fn error(text: &str) -> Self {
-        Self { text: format!("{text}\n"), is_error: true, task: None, receipt: None }
+        Self { text: format!("{text}\n"), is_error: true, task: None, relayed: None, receipt: None }
     }
 
     /// The call goes on as this task. Only a caller that declared the tasks extension may be answered so.
     pub fn task(task: Value) -> Self {
-        Self { text: String::new(), is_error: false, task: Some(task), receipt: None }
+        Self { text: String::new(), is_error: false, task: Some(task), relayed: None, receipt: None }
+    }
+
+    /// The result of another server of ours, which has its form already.
+    pub fn relayed(result: Value) -> Self {
+        Self { text: String::new(), is_error: false, task: None, relayed: Some(result), receipt: None }
     }
 
     /// Adds a receipt, which comes back to the provider when the host has read the answer or the answer was retracted.
@@ -58,6 +65,9 @@ impl Answer {
 
     /// The result as it is on the wire.
     pub fn into_result(self) -> Value {
+        if let Some(result) = self.relayed {
+            return result;
+        }
         if let Some(mut task) = self.task {
             task["resultType"] = "task".into();
             return task;

@@ -3,13 +3,14 @@
 //!
 //! From the ground up: `failure` names what went wrong, `tools` is what is offered, `shapes` the document's answers, `fit`
 //! keeps them within what a host shows, `wait` waits for one task, `calls` are the tools at work, `notices` what is told
-//! unasked, `server` joins them.
+//! unasked, `server` joins them. `far` is the same provider in a session whose engine is another process.
 //!
 //! It must never keep a call beyond what its host waits, let a host touch a task of the person, nor tell a client of a task
 //! that it did not hand over or ask for.
 
 mod calls;
 mod failure;
+mod far;
 mod fit;
 mod notices;
 mod server;
@@ -18,6 +19,7 @@ mod stand_in;
 mod tools;
 mod wait;
 
+pub use far::{Connects, FarProvider};
 pub use server::DelegateProvider;
 pub use stand_in::StandIn;
 pub use tools::{SET, tool_names};

@@ -1,8 +1,8 @@
 //! Checks the tools over the wire, as a host sees them: the document's answers, its notifications and its errors.
 
 use entraclaw_delegate::Bounds;
-use entraclaw_delegate::provider::DelegateProvider;
-use entraclaw_mcp::{Options, serve};
+use entraclaw_delegate::provider::{DelegateProvider, FarProvider};
+use entraclaw_mcp::{Options, Provider, serve};
 use serde_json::{Value, json};
 use tokio::io::{
     AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
@@ -21,10 +21,16 @@ struct Host {
 
 impl Host {
     async fn met(rig: &Rig, client: &str) -> Self {
-        let (ours, theirs) = tokio::io::duplex(64 * 1024);
-        let (reader, writer) = tokio::io::split(theirs);
-        let provider = DelegateProvider::new(rig.engine.clone());
-        tokio::spawn(serve(Options::default(), vec![Box::new(provider)], reader, writer));
+        Self::over(connected(Box::new(DelegateProvider::new(rig.engine.clone()))), client).await
+    }
+
+    /// A host of a session whose engine is another process.
+    async fn far(rig: &Rig, client: &str) -> Self {
+        let engine = connected(Box::new(DelegateProvider::new(rig.engine.clone())));
+        Self::over(connected(Box::new(FarProvider::new(Box::new(move || engine)))), client).await
+    }
+
+    async fn over(ours: DuplexStream, client: &str) -> Self {
         let (from, to) = tokio::io::split(ours);
         let mut host = Self { to, from: BufReader::new(from).lines(), said: Vec::new(), count: 0 };
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": client, "version": "1"}});
@@ -97,6 +103,14 @@ impl Host {
     }
 }
 
+/// The host's end of a connection with this provider.
+fn connected(provider: Box<dyn Provider>) -> DuplexStream {
+    let (ours, theirs) = tokio::io::duplex(64 * 1024);
+    let (reader, writer) = tokio::io::split(theirs);
+    tokio::spawn(serve(Options::default(), vec![provider], reader, writer));
+    ours
+}
+
 fn read(answer: &Value) -> (Value, bool) {
     let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
     assert!(text.len() <= 8_000, "{} bytes", text.len());
@@ -106,7 +120,18 @@ fn read(answer: &Value) -> (Value, bool) {
 #[tokio::test(start_paused = true)]
 async fn a_task_is_handed_over_polled_and_told() {
     let rig = Rig::new();
-    let mut host = Host::met(&rig, "claude-code").await;
+    let host = Host::met(&rig, "claude-code").await;
+    handed_over_polled_and_told(&rig, host).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_of_another_process_hands_over_polls_and_is_told_the_same() {
+    let rig = Rig::new();
+    let host = Host::far(&rig, "claude-code").await;
+    handed_over_polled_and_told(&rig, host).await;
+}
+
+async fn handed_over_polled_and_told(rig: &Rig, mut host: Host) {
     let plan = Plan::new("a", 3, "ws");
     let queued = host.does("chat", json!({"message": plan.message()})).await;
     let id = queued["task_id"].clone();
@@ -328,8 +353,15 @@ async fn a_long_response_is_read_in_pieces() {
 #[tokio::test(start_paused = true)]
 async fn a_cancelled_call_ends_its_task_and_a_host_that_goes_away_does_not() {
     let rig = Rig::new();
+    let host = Host::met(&rig, "claude-code").await;
+    cancels_and_goes_away(&rig, host).await;
+    let rig = Rig::new();
+    let host = Host::far(&rig, "claude-code").await;
+    cancels_and_goes_away(&rig, host).await;
+}
+
+async fn cancels_and_goes_away(rig: &Rig, mut host: Host) {
     rig.fakes.world().word_ms = 1_000;
-    let mut host = Host::met(&rig, "claude-code").await;
     let wait = |plan: &Plan| json!({"name": "chat", "arguments": {"message": plan.message(), "wait": true}});
     let id = host.send("tools/call", wait(&Plan::new("a", 90, ""))).await;
     sleep(Duration::from_secs(3)).await;

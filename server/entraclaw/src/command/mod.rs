@@ -23,6 +23,7 @@ mod logging;
 mod login;
 mod loopback;
 mod manual;
+mod near;
 mod output;
 mod place;
 mod project;

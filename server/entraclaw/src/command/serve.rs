@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::environment::Environment;
 use super::place::{Entry, Home, Place};
-use super::{host_process, http, logging, output, waiter};
+use super::{host_process, http, logging, near, output, waiter};
 use crate::app::{self, App};
 use crate::config::{Config, key};
 use crate::wake_ups::ProductionWakeUps;
@@ -43,10 +43,10 @@ pub(super) struct Flags {
     /// The consumer as which the inbox is read, with a cursor of its own [default: by the host's name]
     #[arg(long, value_name = "NAME")]
     consumer: Option<String>,
-    /// Which tools the model gets: some of inbound, reply, chats, people, files, mail, bot, ask, context [default: all but ask and context]
+    /// Which tools the model gets: some of inbound, reply, chats, people, files, mail, bot, ask, context, delegate [default: all but the last three]
     #[arg(long, value_name = "SETS")]
     tools: Option<String>,
-    /// Offer the tools of one set and nothing else: no inbox, no source. Sets that can stand alone: ask, context
+    /// Offer the tools of one set and nothing else: no inbox, no source. Sets that can stand alone: ask, context, delegate
     #[arg(long, value_name = "SET", conflicts_with_all = ["tools", "events"])]
     only: Option<Only>,
     /// Offer the draft of MCP Events (events/list, events/poll, events/stream) to the host
@@ -63,6 +63,8 @@ enum Only {
     Ask,
     /// Shared context, and the search over all sessions.
     Context,
+    /// Hand work to the local model of the project, whose engine is `entraclaw delegate`.
+    Delegate,
 }
 
 impl Only {
@@ -70,6 +72,7 @@ impl Only {
         match self {
             Self::Ask => ToolSet::Ask,
             Self::Context => ToolSet::Context,
+            Self::Delegate => ToolSet::Delegate,
         }
     }
 }
@@ -180,6 +183,7 @@ fn assemble(flags: Flags, environment: &Environment) -> App {
     let (storage, troubles, home, config) = (place.storage(), place.troubles(), place.home, place.config);
     let mut app = production(config, storage, home.unwrap_or_default(), environment);
     app.is_only = is_only;
+    app.engine = app.config.tools.contains(&ToolSet::Delegate).then(|| near::connects(&app));
     if !troubles.is_empty() {
         let list = troubles.join("\n");
         app.trouble = Some(format!(

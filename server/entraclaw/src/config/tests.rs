@@ -165,7 +165,7 @@ fn a_token_is_taken_and_never_shown() {
 #[case(
     "[tools]\nsets = \"inbond\"",
     "config.toml, line 2: `tools.sets` names \"inbond\"; did you mean inbound? write some of inbound, reply, chats, people, \
-     files, mail, bot, ask, context, with commas between"
+     files, mail, bot, ask, context, delegate, with commas between"
 )]
 #[case(
     "[wake]\nwhole_text = \"operatr\"",
@@ -314,7 +314,7 @@ fn a_file_that_is_not_toml_names_the_line(#[case] text: &str, #[case] start: &st
 #[case(&[("ENTRACLAW_ALLOW", "Alice")], "environment variable ENTRACLAW_ALLOW: `allow.object_id` is \"Alice\", which is not a GUID; write it like 00000000-0000-0000-0000-000000000000\nenvironment variable ENTRACLAW_ALLOW: an entry of `allow` has no `tenant_id`; add `tenant_id`: a person is a tenant id with an object id")]
 #[case(&[("ENTRACLAW_AUTH", "magic")], "environment variable ENTRACLAW_AUTH: `auth.mode` is none that is known (5 characters); write \"agent-user\", \"device-code\", \"browser\" or \"static\"")]
 #[case(&[("ENTRACLAW_AUTH", "satic")], "environment variable ENTRACLAW_AUTH: `auth.mode` is none that is known (5 characters); did you mean static? write \"agent-user\", \"device-code\", \"browser\" or \"static\"")]
-#[case(&[("ENTRACLAW_TOOLS_SETS", ",")], "environment variable ENTRACLAW_TOOLS_SETS: `tools.sets` names no set of tools; write some of inbound, reply, chats, people, files, mail, bot, ask, context, with commas between, or leave it out for the usual ones")]
+#[case(&[("ENTRACLAW_TOOLS_SETS", ",")], "environment variable ENTRACLAW_TOOLS_SETS: `tools.sets` names no set of tools; write some of inbound, reply, chats, people, files, mail, bot, ask, context, delegate, with commas between, or leave it out for the usual ones")]
 #[case(&[("ENTRACLAW_GRAPH_URI", "x")], "environment variable ENTRACLAW_GRAPH_URI: it is not a known setting; did you mean ENTRACLAW_GRAPH_URL?")]
 fn a_bad_environment_names_the_variable(#[case] pairs: &[(&str, &str)], #[case] message: &str) {
     assert_eq!(Config::load(&from_environment(pairs)).unwrap_err().to_string(), message);

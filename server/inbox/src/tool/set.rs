@@ -24,11 +24,13 @@ pub enum ToolSet {
     Ask,
     /// Shared context, and the search over all sessions.
     Context,
+    /// Handing work to the local model of the project.
+    Delegate,
 }
 
 impl ToolSet {
     /// All sets, in order of importance.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Inbound,
         Self::Reply,
         Self::Chats,
@@ -38,6 +40,7 @@ impl ToolSet {
         Self::Bot,
         Self::Ask,
         Self::Context,
+        Self::Delegate,
     ];
     /// The sets that are offered if the operator names none: those of messages from people.
     pub const DEFAULT: [Self; 7] =
@@ -55,6 +58,7 @@ impl ToolSet {
             Self::Bot => "bot",
             Self::Ask => "ask",
             Self::Context => "context",
+            Self::Delegate => "delegate",
         }
     }
 

@@ -1,0 +1,42 @@
+//! The engine as its own process, a scripted model server, and hosts that reach the engine through the shipped program.
+#![cfg(target_os = "linux")]
+#![expect(clippy::disallowed_types, clippy::disallowed_methods, reason = "real processes live in real time")]
+
+mod support;
+
+use serde_json::json;
+
+use support::{Host, World, says};
+
+#[test]
+fn a_session_without_an_engine_says_what_to_start_and_finds_it_when_it_comes() {
+    let world = World::new(vec![says("The board is there.")]);
+    let mut host = Host::start(&world, &["serve", "--only", "delegate"]);
+    let listed = host.request("tools/list", &json!({}));
+    let tools = listed["result"]["tools"].as_array().unwrap();
+    assert!(tools.len() == 7 && listed.to_string().len() <= 5_100, "{listed}");
+    let (is_error, text) = host.call("chat", &json!({"message": "Make the board.", "wait": true}));
+    assert!(is_error && text.contains("`entraclaw delegate`") && text.contains("no engine of"), "{text}");
+    let engine = world.engine();
+    let done = host.until_done(&json!({"message": "Make the board.", "wait": true}));
+    assert_eq!((&done["status"], &done["response"]), (&json!("completed"), &json!("The board is there.")));
+    engine.end();
+    // The bridge of another host sees the same engine, started anew, with its conversation.
+    let _engine = world.engine();
+    let mut bridge = Host::start(&world, &["mcp-bridge"]);
+    let (is_error, text) = bridge.call("get_history", &json!({}));
+    assert!(!is_error && text.contains("claude-code") && text.contains("The board is there."), "{text}");
+}
+
+#[test]
+fn the_tools_stand_beside_those_of_the_inbox() {
+    let world = World::new(vec![says("Yes.")]);
+    let _engine = world.engine();
+    let mut host = Host::start(&world, &["serve", "--tools", "inbound,delegate"]);
+    let (is_error, text) = host.call("inbound_queue_stats", &json!({}));
+    assert!(!is_error, "{text}");
+    let (is_error, text) = host.call("chat", &json!({"message": "Well?", "wait": true}));
+    assert!(!is_error && text.contains("\"response\":\"Yes.\""), "{text}");
+    let (is_error, text) = host.call("chat", &json!({"message": " "}));
+    assert!(is_error && text.contains("invalid_args"), "{text}");
+}

@@ -1,0 +1,161 @@
+//! A home, a project, a model server, and the processes of the program between them.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use assert_cmd::cargo::cargo_bin;
+use fake_models::{Answer, Kind, Listening, ModelSpec, Script, Server, Slots, listen};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::runtime::{Builder, Runtime};
+
+/// Longest time that any step here may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+const LOOK_EVERY: Duration = Duration::from_millis(20);
+
+/// The model says this.
+pub(crate) fn says(text: &str) -> Answer {
+    Answer { says: text.to_owned(), ..Answer::default() }
+}
+
+/// A machine with a project and a model server.
+pub(crate) struct World {
+    folder: TempDir,
+    model: Listening,
+    _runtime: Runtime,
+}
+
+impl World {
+    pub(crate) fn new(answers: Vec<Answer>) -> Self {
+        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let script = Script {
+            server: Kind::OpenAi,
+            models: vec![ModelSpec::default()],
+            slots: Slots::default(),
+            notices_close: true,
+            continues: true,
+            loading: false,
+            answers,
+        };
+        let model = runtime.block_on(async { listen(&Server::new(script)).await }).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("project")).unwrap();
+        Self { folder, model, _runtime: runtime }
+    }
+
+    pub(crate) fn home(&self) -> PathBuf {
+        self.folder.path().join("home")
+    }
+
+    pub(crate) fn project(&self) -> PathBuf {
+        self.folder.path().join("project")
+    }
+
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(cargo_bin("entraclaw"));
+        command.args(words).arg("--home").arg(self.home()).current_dir(self.project()).env_clear();
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", self.folder.path());
+        command.env("ENTRACLAW_DELEGATE_BASE_URL", self.model.base_url());
+        command
+    }
+
+    /// Starts an engine and waits until it lets hosts in.
+    pub(crate) fn engine(&self) -> Engine {
+        let mut command = self.command(&["delegate", "--headless"]);
+        let mut child = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+        assert!(line.starts_with("entraclaw works in "), "{line}");
+        Engine(child)
+    }
+}
+
+/// An engine at work. Dropped, it is killed.
+pub(crate) struct Engine(Child);
+
+impl Engine {
+    /// Asks it to end, and waits for it.
+    pub(crate) fn end(mut self) {
+        kill(Pid::from_raw(i32::try_from(self.0.id()).unwrap()), Signal::SIGTERM).unwrap();
+        assert!(self.0.wait().unwrap().success());
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A host over the program's own pipes.
+pub(crate) struct Host {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+    count: u64,
+}
+
+impl Host {
+    pub(crate) fn start(world: &World, words: &[&str]) -> Self {
+        let mut command = world.command(words);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (stdin, stdout) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        let mut host = Self { child, stdin, stdout, count: 0 };
+        let info = json!({"name": "claude-code", "version": "2.1.330"});
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": info});
+        host.request("initialize", &params);
+        host.write(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        host
+    }
+
+    fn write(&mut self, message: &Value) {
+        writeln!(self.stdin, "{message}").unwrap();
+    }
+
+    pub(crate) fn request(&mut self, method: &str, params: &Value) -> Value {
+        self.count += 1;
+        let id = self.count;
+        self.write(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        loop {
+            let mut line = String::new();
+            assert!(self.stdout.read_line(&mut line).unwrap() > 0, "the server ended");
+            let message: Value = serde_json::from_str(&line).unwrap();
+            if message["id"] == id {
+                return message;
+            }
+        }
+    }
+
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> (bool, String) {
+        let answer = self.request("tools/call", &json!({"name": tool, "arguments": arguments}));
+        let result = &answer["result"];
+        let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
+        (result["isError"] == true, text.to_owned())
+    }
+
+    /// Hands a task over, again while there is no engine, and gives its answer.
+    pub(crate) fn until_done(&mut self, task: &Value) -> Value {
+        let begun = Instant::now();
+        loop {
+            let (is_error, text) = self.call("chat", task);
+            if !is_error {
+                return serde_json::from_str(&text).unwrap();
+            }
+            assert!(begun.elapsed() < PATIENCE, "{text}");
+            std::thread::sleep(LOOK_EVERY);
+        }
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
