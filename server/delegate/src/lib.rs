@@ -3,7 +3,7 @@
 //!
 //! From the ground up: `source`, `message`, `task` and `issue` are what is kept, `store` keeps it, `queue` says whose turn
 //! it is, `limits` how often a client may ask, `tool` is the seam to what a model may do in the project, `engine` does
-//! the work, `provider` offers it to hosts.
+//! the work, `outbox` brings results to the inbox of hosts that have gone or sleep, `provider` offers it to hosts.
 //!
 //! It must never let a task out of its sandbox, and never tell of a state that is not written.
 
@@ -11,6 +11,7 @@ mod engine;
 mod issue;
 mod limits;
 mod message;
+mod outbox;
 pub mod provider;
 mod queue;
 mod source;
@@ -26,6 +27,7 @@ pub use engine::{
 pub use issue::{Issue, IssueKind};
 pub use limits::{RATE_LIMIT, RATE_LIMIT_MAX, RateLimit};
 pub use message::{Message, Speaker};
+pub use outbox::Outbox;
 pub use queue::{Lane, Queue};
 pub use source::Source;
 pub use task::{

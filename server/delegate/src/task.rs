@@ -5,6 +5,7 @@
 use std::fmt;
 
 use entraclaw_models::ToolRequest;
+use entraclaw_work::Claim;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -213,6 +214,8 @@ pub struct Task {
     pub resumed: Option<Resumption>,
     /// The answer, or why there is none.
     pub result: Option<String>,
+    /// Who has its result, by the states of a job's; nothing is owed of a person's task.
+    pub claim: Claim,
     /// What the caller must know about the answer: what was left out, what was started again.
     pub notes: Vec<String>,
     /// Its tokens.

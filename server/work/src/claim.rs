@@ -52,6 +52,23 @@ impl Claim {
         }
     }
 
+    /// The name of the state, as a store writes it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Claimed => "claimed",
+            Self::Seen => "seen",
+            Self::Released => "released",
+            Self::ReleasedLate => "released-late",
+            Self::Told => "told",
+        }
+    }
+
+    /// The state of this name.
+    pub fn by_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|claim| claim.as_str() == name)
+    }
+
     /// The state after a move, or `None` if the move is not allowed.
     pub const fn after(self, step: Move) -> Option<Self> {
         match (self, step) {

@@ -84,6 +84,11 @@ impl Folder {
         self.storage.create_dir(&format!("{WORK}/{}", self.id))?;
         self.storage.create_dir(SPOOL)?;
         self.storage.replace(&self.path(Claim::Open.file()), b"")?;
+        self.write_request(request)
+    }
+
+    /// Writes the request, by which the folder becomes a job's.
+    pub(crate) fn write_request(&self, request: &Request) -> io::Result<()> {
         self.write(REQUEST, request)
     }
 

@@ -8,7 +8,8 @@
 //! files, `works` is the caller's side, `run` is the job's own process with its kinds (`program` is one), `collect`
 //! finds results without a waiting caller, `source` appends them to the journal, `look` shows a job to the holder of its
 //! ticket, `survey` counts jobs for people. `attend` looks after a program that a kind starts, and `standby` has processes that are
-//! ready for a job before it is asked. `asks` is a job's question to its caller.
+//! ready for a job before it is asked. `asks` is a job's question to its caller. `deliver` brings results of work that another
+//! part of the program has done.
 //!
 //! It must never begin work by itself, and a result must never go both ways or neither.
 
@@ -16,6 +17,7 @@ mod asks;
 mod attend;
 mod claim;
 mod collect;
+mod deliver;
 mod folder;
 mod look;
 mod program;
@@ -30,6 +32,7 @@ pub use asks::Asks;
 pub use attend::{Attended, attend, keep_tail};
 pub use claim::{Claim, Move};
 pub use collect::{Collector, JOBS_MAX, Ready};
+pub use deliver::{Delivery, deliver};
 pub use folder::{SPOOL, WORK};
 pub use look::{Events, Look, kept_output, look, looks};
 pub use program::{Program, ProgramSpec};

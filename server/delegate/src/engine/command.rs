@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use entraclaw_work::{Claim, Move};
 use tokio::sync::oneshot::Sender;
 
 use super::view::{Capabilities, History, Snapshot, TaskView};
@@ -19,6 +20,8 @@ pub(super) enum Command {
     Snapshot(usize, Sender<Snapshot>),
     Look(Sender<Arc<Capabilities>>),
     Quality(Sender<Vec<KindQuality>>),
+    Owed(Sender<Vec<TaskView>>),
+    Claim(TaskId, Move, Sender<Result<Claim, EngineError>>),
     Report(Issue, Sender<Result<Reported, EngineError>>),
     Decide { number: i64, may_run: bool, answer: Sender<Result<(), EngineError>> },
     BeginSession(Sender<()>),

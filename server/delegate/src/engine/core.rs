@@ -257,6 +257,17 @@ impl Core {
                 let _ = answer.send(self.store.quality()?);
             }
             Some(Command::Look(answer)) => self.look(answer),
+            Some(Command::Owed(answer)) => {
+                let owed = self.store.owed()?.into_iter().map(|task| self.view_of(task));
+                let _ = answer.send(owed.collect::<Result<_, _>>()?);
+            }
+            Some(Command::Claim(task, step, answer)) => {
+                let claim = match self.store.find_task(&task)? {
+                    Some(_) => Ok(self.store.claim(&task, step)?),
+                    None => Err(not_found(&task)),
+                };
+                let _ = answer.send(claim);
+            }
             Some(Command::Report(issue, answer)) => {
                 let _ = answer.send(self.report(&issue)?);
             }

@@ -28,6 +28,7 @@ use std::time::Duration;
 use entraclaw_models::Model;
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::random::Random;
+use entraclaw_work::{Claim, Move};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use thiserror::Error;
@@ -249,6 +250,23 @@ impl Engine {
     /// Fails if the engine has ended.
     pub async fn quality(&self) -> Result<Vec<KindQuality>, EngineError> {
         self.ask(Command::Quality).await
+    }
+
+    /// The tasks of hosts that have ended and whose result neither the host nor the inbox has.
+    ///
+    /// # Errors
+    /// Fails if the engine has ended.
+    pub async fn owed(&self) -> Result<Vec<TaskView>, EngineError> {
+        self.ask(Command::Owed).await
+    }
+
+    /// Moves the result of a task on its way to the host or the inbox, if that is allowed, and says where it is then. It is
+    /// written when this returns.
+    ///
+    /// # Errors
+    /// Fails if there is no such task.
+    pub async fn claim(&self, task: &TaskId, step: Move) -> Result<Claim, EngineError> {
+        self.ask(|answer| Command::Claim(task.clone(), step, answer)).await?
     }
 
     /// Files an issue with an answer.

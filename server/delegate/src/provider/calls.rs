@@ -8,6 +8,7 @@ use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::failure::Failure;
+use super::handed::Handing;
 use super::notices::Owned;
 use super::shapes;
 use super::wait::{Waiting, wait};
@@ -26,6 +27,7 @@ pub(super) struct At {
     pub(super) engine: Engine,
     pub(super) source: Source,
     pub(super) owned: Owned,
+    pub(super) handing: Handing,
     pub(super) waiting: Waiting,
 }
 
@@ -75,8 +77,7 @@ fn chat(mut arguments: Object, at: At) -> Result<Work, Failure> {
         if !waits {
             return Ok(Answer::json(&shapes::task(&view, 0)));
         }
-        let answer = wait(&at.engine, &view.task.id, events, at.waiting).await?;
-        Ok(answer)
+        Ok(wait(&at.handing, &view.task.id, events, at.waiting).await?)
     }
     .boxed())
 }
@@ -125,6 +126,9 @@ fn poll(arguments: Object, at: At) -> Result<Work, Failure> {
                 "offset: it splits a character; give the next_offset of the last answer",
             ));
         }
+        if view.task.source == at.source {
+            return Ok(at.handing.answer(&view, offset).await?);
+        }
         Ok(Answer::json(&shapes::task(&view, offset)))
     }
     .boxed())
@@ -143,7 +147,13 @@ fn cancel(arguments: Object, at: At) -> Result<Work, Failure> {
             return Err(Failure::new("cannot_cancel", says));
         }
         let view = at.engine.cancel(&id, reason).await?;
-        Ok(Answer::json(&json!({"status": view.task.state, "task_id": id})))
+        let answer = json!({"status": view.task.state, "task_id": id});
+        let (answer, receipt) = at.handing.value(&view, answer).await?;
+        let answer = Answer::json(&answer);
+        Ok(match receipt {
+            Some(receipt) => answer.with_receipt(receipt),
+            None => answer,
+        })
     }
     .boxed())
 }

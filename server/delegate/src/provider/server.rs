@@ -1,7 +1,8 @@
 //! The provider itself: begins calls, and sends what its client has to be told.
 //! It must never answer a call twice, nor wait for the engine on the connection.
 
-use entraclaw_mcp::{Begun, Call, Connection, Offer, Offers, Provider, Refusal};
+use entraclaw_mcp::{Begun, Call, Connection, Offer, Offers, Provider, Receipt, Refusal};
+use entraclaw_work::Move;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, pending};
 use tokio::sync::broadcast::Receiver;
@@ -9,10 +10,12 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::time::timeout_at;
 
 use super::calls::{At, begin, ended};
+use super::handed::{Handed, Handing};
 use super::notices::{Heard, Owned};
 use super::tools::{SET, tools};
 use super::wait::Waiting;
 use crate::engine::{Engine, Event, TaskView};
+use crate::outbox::{Callers, Connected, Outbox};
 use crate::source::Source;
 
 /// The provider `delegate` of one connection.
@@ -21,6 +24,11 @@ pub struct DelegateProvider {
     events: Option<Receiver<Event>>,
     heard: Heard,
     owned: Owned,
+    handed: Handed,
+    outbox: Option<Outbox>,
+    callers: Callers,
+    /// This client among the callers, once it has called.
+    connected: Option<Connected>,
     /// A look at the client's tasks after events were lost.
     catches_up: Option<BoxFuture<'static, Vec<TaskView>>>,
 }
@@ -29,7 +37,23 @@ impl DelegateProvider {
     /// The provider over an engine.
     pub fn new(engine: Engine) -> Self {
         let events = Some(engine.events());
-        Self { engine, events, heard: Heard::default(), owned: Owned::default(), catches_up: None }
+        Self {
+            engine,
+            events,
+            heard: Heard::default(),
+            owned: Owned::default(),
+            handed: Handed::default(),
+            outbox: None,
+            callers: Callers::default(),
+            connected: None,
+            catches_up: None,
+        }
+    }
+
+    /// The provider whose results go to the inbox by this outbox, which runs beside it, when their host does not come for them.
+    pub fn with_outbox(engine: Engine, outbox: Outbox) -> Self {
+        let callers = outbox.callers.clone();
+        Self { outbox: Some(outbox), callers, ..Self::new(engine) }
     }
 
     fn catch_up(&mut self) {
@@ -53,14 +77,26 @@ impl Provider for DelegateProvider {
         Offers { tools: tools.into_iter().map(|tool| Offer::new(SET, tool)).collect(), ..Offers::default() }
     }
 
-    fn call(&mut self, call: Call<'_>, _connection: &mut Connection) -> Result<Begun, Refusal> {
+    fn call(&mut self, call: Call<'_>, connection: &mut Connection) -> Result<Begun, Refusal> {
         let waits = call.tool == "chat";
         let until = call.until;
+        let source = Source::host(call.caller.client.as_deref().unwrap_or_default());
+        if self.connected.is_none() {
+            self.connected = Some(self.callers.connected(&source));
+        }
+        let is_woken = waits && self.outbox.as_ref().is_some_and(|outbox| outbox.wakes(&source));
         let at = At {
             engine: self.engine.clone(),
-            source: Source::host(call.caller.client.as_deref().unwrap_or_default()),
+            source,
             owned: self.owned.clone(),
+            handing: Handing {
+                engine: self.engine.clone(),
+                callers: self.callers.clone(),
+                handed: self.handed.clone(),
+                number: connection.next_number(),
+            },
             waiting: Waiting {
+                is_woken,
                 until: call.until,
                 beyond: call.beyond,
                 progress: call.progress,
@@ -76,6 +112,21 @@ impl Provider for DelegateProvider {
             };
             done.unwrap_or_else(|failure| failure.answer())
         }))
+    }
+
+    fn written(&mut self, receipt: &Receipt) {
+        if let Some((task, answering)) = self.handed.take(receipt) {
+            let engine = self.engine.clone();
+            tokio::spawn(async move {
+                // If it can't be written, the inbox brings the result with a mark.
+                let _ = engine.claim(&task, Move::HandOn).await;
+                drop(answering);
+            });
+        }
+    }
+
+    fn taken_back(&mut self, receipt: &Receipt) {
+        drop(self.handed.take(receipt));
     }
 
     fn pump(&mut self, connection: &mut Connection) {

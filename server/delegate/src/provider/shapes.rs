@@ -85,11 +85,15 @@ pub(super) fn task(view: &TaskView, offset: usize) -> Value {
 }
 
 /// The ticket of a call that waited as long as its host does.
-pub(super) fn ticket(view: &TaskView) -> Value {
+pub(super) fn ticket(view: &TaskView, is_woken: bool) -> Value {
     let mut answer = task(view, 0);
     if !view.task.state.is_ended() && view.task.state != TaskState::Preempted {
-        answer["hint"] =
-            json!("It takes longer than this call may wait and goes on. Call poll_task with this task_id.");
+        let next = if is_woken {
+            "Its answer will come to your inbox by itself, once, as a message of the channel work. Go on with something else."
+        } else {
+            "Call poll_task with this task_id."
+        };
+        answer["hint"] = json!(format!("It takes longer than this call may wait and goes on. {next}"));
     }
     answer
 }

@@ -5,13 +5,15 @@
 use std::time::Duration;
 
 use entraclaw_mcp::{Answer, Beyond, Cancellation, Progress};
+use entraclaw_work::Move;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::{Instant, sleep_until};
 
 use super::failure::Failure;
+use super::handed::Handing;
 use super::shapes;
-use crate::engine::{Engine, EngineError, Event};
+use crate::engine::{EngineError, Event};
 use crate::task::{TaskId, TaskState};
 
 /// The time before the host's limit at which the call is answered.
@@ -27,6 +29,8 @@ pub(super) struct Waiting {
     pub(super) beyond: Beyond,
     pub(super) progress: Progress,
     pub(super) cancellation: Cancellation,
+    /// Whether a result that comes after the answer wakes the host by its inbox.
+    pub(super) is_woken: bool,
 }
 
 impl Waiting {
@@ -43,11 +47,14 @@ impl Waiting {
 
 /// Waits for the end of a task, or for a person who interrupts it. `events` began before the task did.
 pub(super) async fn wait(
-    engine: &Engine,
+    handing: &Handing,
     id: &TaskId,
     mut events: Receiver<Event>,
     mut waiting: Waiting,
 ) -> Result<Answer, EngineError> {
+    let engine = &handing.engine;
+    // While a caller waits, the inbox leaves the result alone.
+    let _answering = handing.callers.answering(id);
     let (deadline, every) = waiting.deadline();
     let began = Instant::now();
     let (mut steps, mut told_at) = (0, began);
@@ -57,12 +64,16 @@ pub(super) async fn wait(
         let says = tokio::select! {
             biased;
             () = waiting.cancellation.cancelled() => {
-                let _ = engine.cancel(id, Some("the call was cancelled".to_owned())).await;
+                if engine.cancel(id, Some("the call was cancelled".to_owned())).await.is_ok() {
+                    // The inbox need not tell of what the caller ended.
+                    engine.claim(id, Move::Take).await?;
+                    engine.claim(id, Move::HandOn).await?;
+                }
                 return Ok(Failure::new("execution_error", "the call was cancelled, and its task too").answer());
             }
             event = events.recv() => match event {
                 Ok(Event::Ended(view) | Event::Preempted(view)) if view.task.id == *id => {
-                    return Ok(Answer::json(&shapes::task(&view, 0)));
+                    return handing.answer(&view, 0).await;
                 }
                 Ok(Event::Progress { task, says, .. }) if task == *id => says,
                 Ok(Event::Started(view) | Event::Resumed(view)) if view.task.id == *id => view.doing.clone(),
@@ -70,7 +81,7 @@ pub(super) async fn wait(
                 Err(RecvError::Lagged(_)) => {
                     let view = engine.poll(id).await?;
                     if view.task.state.is_ended() || view.task.state == TaskState::Preempted {
-                        return Ok(Answer::json(&shapes::task(&view, 0)));
+                        return handing.answer(&view, 0).await;
                     }
                     view.doing
                 }
@@ -79,7 +90,16 @@ pub(super) async fn wait(
             () = sleep_until(next) => {
                 let view = engine.poll(id).await?;
                 if Instant::now() >= deadline {
-                    return Ok(Answer::json(&shapes::ticket(&view)));
+                    if waiting.is_woken && !view.task.state.is_ended() {
+                        handing.callers.promised(id);
+                    }
+                    let ticket = shapes::ticket(&view, waiting.is_woken);
+                    let (ticket, receipt) = handing.value(&view, ticket).await?;
+                    let answer = Answer::json(&ticket);
+                    return Ok(match receipt {
+                        Some(receipt) => answer.with_receipt(receipt),
+                        None => answer,
+                    });
                 }
                 format!("{}, {} s", view.doing, began.elapsed().as_secs())
             }

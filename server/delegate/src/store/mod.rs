@@ -1,11 +1,12 @@
 //! The conversation, tasks, tool calls and issues of one project, in one SQLite file.
 //!
 //! From the ground up: `place` is where the file lies and who holds it, `schema` its tables, `rows` reads and writes
-//! their columns, `tasks`, `calls`, `talk` and `quality` are what is written and asked.
+//! their columns, `tasks`, `claims`, `calls`, `talk` and `quality` are what is written and asked.
 //!
 //! Every change is one transaction that is synced before the call returns. It must never be opened twice at a time.
 
 mod calls;
+mod claims;
 mod place;
 mod quality;
 mod rows;

@@ -2,6 +2,7 @@
 //!
 //! It must never take a word for another one that it does not know.
 
+use entraclaw_work::Claim;
 use rusqlite::types::Type;
 use rusqlite::{Error, Row};
 use serde::de::DeserializeOwned;
@@ -11,7 +12,7 @@ use crate::source::Source;
 use crate::task::{CallResult, CallState, Hint, Resumption, Step, Task, TaskId, TaskState, Tokens, ToolCall};
 
 pub(super) const TASK: &str = "number, id, source, message, context, hint, state, model, step, heard, partial, was_asking, held, \
-     resumed, result, notes, input_tokens, output_tokens, malformed, created_ms, started_ms, ended_ms, worked_ms";
+     resumed, result, claim, notes, input_tokens, output_tokens, malformed, created_ms, started_ms, ended_ms, worked_ms";
 
 pub(super) const CALL: &str =
     "number, step, request, state, asks, text, status, shown, runs, started_ms, ended_ms";
@@ -57,6 +58,7 @@ pub(super) fn task(row: &Row<'_>) -> Result<Task, Error> {
         held: row.get("held")?,
         resumed: resumed.and_then(|name| Resumption::by_name(&name)),
         result: row.get("result")?,
+        claim: known(row, "claim", Claim::by_name)?,
         notes: json(row, "notes")?,
         tokens: Tokens { input: count(row, "input_tokens")?, output: count(row, "output_tokens")? },
         malformed: small(row, "malformed")?,

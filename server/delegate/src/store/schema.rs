@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use super::StoreError;
 
 /// The version of the tables, in SQLite's own field for it.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 /// The tables of version 1.
 const TABLES: &str = "
@@ -88,6 +88,12 @@ CREATE TABLE issues (
 ) STRICT;
 ";
 
+/// What version 2 adds to version 1. What was there before is owed to no host.
+const ADDED_IN_2: &str = "
+ALTER TABLE tasks ADD COLUMN claim TEXT NOT NULL DEFAULT 'seen';
+CREATE INDEX owed_tasks ON tasks (number) WHERE claim NOT IN ('seen', 'told');
+";
+
 /// Makes the tables, or checks that they are of a known version.
 pub(super) fn prepare(connection: &mut Connection, file: &str) -> Result<(), StoreError> {
     connection.execute_batch(
@@ -97,9 +103,12 @@ pub(super) fn prepare(connection: &mut Connection, file: &str) -> Result<(), Sto
     if found > VERSION {
         return Err(StoreError::Newer { file: file.to_owned(), found, known: VERSION });
     }
-    if found == 0 {
+    if found < VERSION {
         let transaction = connection.transaction()?;
-        transaction.execute_batch(TABLES)?;
+        if found == 0 {
+            transaction.execute_batch(TABLES)?;
+        }
+        transaction.execute_batch(ADDED_IN_2)?;
         transaction.execute_batch(&format!("PRAGMA user_version = {VERSION}"))?;
         transaction.commit()?;
     }

@@ -2,6 +2,7 @@
 //!
 //! A task that has ended must never change again.
 
+use entraclaw_work::Claim;
 use rusqlite::{OptionalExtension as _, Transaction, params};
 use serde_json::json;
 
@@ -69,11 +70,12 @@ impl Store {
             self.begin_session(now_ms)?;
         }
         let session = self.session;
+        let claim = if new.source.is_person() { Claim::Seen } else { Claim::Open };
         let context = json!(new.context).to_string();
         self.write(|transaction| {
             transaction.execute(
-                "INSERT INTO tasks (id, session, source, message, context, hint, state, created_ms) \
-                 VALUES (?, ?, ?, ?, ?, ?, 'queued', ?)",
+                "INSERT INTO tasks (id, session, source, message, context, hint, state, claim, created_ms) \
+                 VALUES (?, ?, ?, ?, ?, ?, 'queued', ?, ?)",
                 params![
                     new.id.0,
                     session,
@@ -81,6 +83,7 @@ impl Store {
                     new.message,
                     context,
                     new.hint.as_str(),
+                    claim.as_str(),
                     now_ms
                 ],
             )?;

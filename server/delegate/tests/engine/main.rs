@@ -3,6 +3,7 @@
 mod crashing;
 mod days;
 mod fake;
+mod inbox;
 mod limits;
 mod pausing;
 mod rig;

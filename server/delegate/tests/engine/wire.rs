@@ -12,7 +12,7 @@ use tokio::time::{Duration, Instant, sleep, timeout};
 use crate::fake::{Fakes, Plan};
 use crate::rig::Rig;
 
-struct Host {
+pub(crate) struct Host {
     to: WriteHalf<DuplexStream>,
     from: Lines<BufReader<ReadHalf<DuplexStream>>>,
     said: Vec<Value>,
@@ -30,7 +30,7 @@ impl Host {
         Self::over(connected(Box::new(FarProvider::new(Box::new(move || engine)))), client).await
     }
 
-    async fn over(ours: DuplexStream, client: &str) -> Self {
+    pub(crate) async fn over(ours: DuplexStream, client: &str) -> Self {
         let (from, to) = tokio::io::split(ours);
         let mut host = Self { to, from: BufReader::new(from).lines(), said: Vec::new(), count: 0 };
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": client, "version": "1"}});
@@ -47,7 +47,7 @@ impl Host {
         serde_json::from_str(&self.from.next_line().await.unwrap().unwrap()).unwrap()
     }
 
-    async fn send(&mut self, method: &str, params: Value) -> u64 {
+    pub(crate) async fn send(&mut self, method: &str, params: Value) -> u64 {
         self.count += 1;
         self.say(&json!({"jsonrpc": "2.0", "id": self.count, "method": method, "params": params})).await;
         self.count
@@ -63,7 +63,7 @@ impl Host {
         }
     }
 
-    async fn ask(&mut self, method: &str, params: Value) -> Value {
+    pub(crate) async fn ask(&mut self, method: &str, params: Value) -> Value {
         let id = self.send(method, params).await;
         self.answer(id).await
     }
@@ -75,7 +75,7 @@ impl Host {
     }
 
     /// Calls a tool that must succeed.
-    async fn does(&mut self, tool: &str, arguments: Value) -> Value {
+    pub(crate) async fn does(&mut self, tool: &str, arguments: Value) -> Value {
         let (answer, is_error) = self.call(tool, arguments).await;
         assert!(!is_error, "{tool}: {answer}");
         answer
@@ -92,7 +92,7 @@ impl Host {
     }
 
     /// Reads until this notification comes.
-    async fn told(&mut self, method: &str) -> Value {
+    pub(crate) async fn told(&mut self, method: &str) -> Value {
         loop {
             if let Some(at) = self.said.iter().position(|line| line["method"] == method) {
                 return self.said.remove(at)["params"].clone();
@@ -104,7 +104,7 @@ impl Host {
 }
 
 /// The host's end of a connection with this provider.
-fn connected(provider: Box<dyn Provider>) -> DuplexStream {
+pub(crate) fn connected(provider: Box<dyn Provider>) -> DuplexStream {
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
     let (reader, writer) = tokio::io::split(theirs);
     tokio::spawn(serve(Options::default(), vec![provider], reader, writer));

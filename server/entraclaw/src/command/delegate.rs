@@ -16,7 +16,7 @@ use entraclaw_bridge::Listener;
 use entraclaw_delegate::provider::DelegateProvider;
 use entraclaw_delegate::store::{KindQuality, Place as StorePlace, Store};
 use entraclaw_delegate::tools::ProjectTools;
-use entraclaw_delegate::{Bounds, Engine, EngineParts};
+use entraclaw_delegate::{Bounds, Engine, EngineParts, Outbox};
 #[cfg(unix)]
 use entraclaw_mcp::Options;
 use entraclaw_models::{Late, ReqwestTransport};
@@ -121,7 +121,9 @@ fn perform(flags: Flags) -> Done {
         bounds: Bounds { rate_limit: settings.external.rate_limit, ..Bounds::default() },
     };
     let screen = (!is_headless).then(|| Environment::screen(&project.root));
-    let work = work(parts, project, settings.external.is_enabled, screen);
+    let outbox = Outbox::new(storage, place.config.inbox.consumer.clone());
+    let outbox = settings.external.is_enabled.then_some(outbox);
+    let work = work(parts, project, outbox, screen);
     // The screen writes to the terminal without yielding, so the engine has a thread of its own.
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build();
     let runtime =
@@ -136,13 +138,17 @@ fn perform(flags: Flags) -> Done {
 async fn work(
     parts: EngineParts,
     project: Project,
-    lets_hosts_in: bool,
+    lets_in: Option<Outbox>,
     screen: Option<entraclaw_screen::Options>,
 ) -> Result<(), String> {
     let (engine, working) = Engine::begin(parts).map_err(|error| error.to_string())?;
     let working = tokio::spawn(working);
     // The store's lock is held, so no other engine of the project opens the socket beside this one.
-    let hosts = if lets_hosts_in { Some(open(&project, &engine).await?) } else { None };
+    let lets_hosts_in = lets_in.is_some();
+    let hosts = match lets_in {
+        Some(outbox) => Some(open(&project, &engine, outbox).await?),
+        None => None,
+    };
     let told = match screen {
         None => {
             let socket = project.address.path.display();
@@ -172,25 +178,26 @@ async fn work(
 
 /// Opens the project's socket and lets hosts in.
 #[cfg(unix)]
-async fn open(project: &Project, engine: &Engine) -> Result<JoinHandle<()>, String> {
+async fn open(project: &Project, engine: &Engine, outbox: Outbox) -> Result<JoinHandle<()>, String> {
     let listener = Listener::open(&project.address).await.map_err(|error| error.to_string())?;
-    Ok(tokio::task::spawn_local(let_in(listener, engine.clone())))
+    tokio::spawn(outbox.clone().run(engine.clone()));
+    Ok(tokio::task::spawn_local(let_in(listener, engine.clone(), outbox)))
 }
 
 /// Here hosts have no way to an engine yet.
 #[cfg(not(unix))]
 #[expect(clippy::unused_async, reason = "as where there are sockets")]
-async fn open(_project: &Project, _engine: &Engine) -> Result<JoinHandle<()>, String> {
+async fn open(_project: &Project, _engine: &Engine, _outbox: Outbox) -> Result<JoinHandle<()>, String> {
     let fix = "set `mcp.external.enabled = false` to work without hosts";
     Err(format!("hosts reach the engine through a socket, which is not built for this system yet; {fix}"))
 }
 
 /// Serves each host that connects. One that reads slowly holds up nothing but its own connection.
 #[cfg(unix)]
-async fn let_in(listener: Listener, engine: Engine) {
+async fn let_in(listener: Listener, engine: Engine, outbox: Outbox) {
     loop {
         match listener.accept().await {
-            Ok(stream) => drop(tokio::task::spawn_local(serve(stream, engine.clone()))),
+            Ok(stream) => drop(tokio::task::spawn_local(serve(stream, engine.clone(), outbox.clone()))),
             Err(error) => {
                 tracing::warn!(%error, "a host could not be let in");
                 sleep(ACCEPT_PAUSE).await;
@@ -200,9 +207,9 @@ async fn let_in(listener: Listener, engine: Engine) {
 }
 
 #[cfg(unix)]
-async fn serve(stream: UnixStream, engine: Engine) {
+async fn serve(stream: UnixStream, engine: Engine, outbox: Outbox) {
     let (reader, writer) = stream.into_split();
-    let provider = Box::new(DelegateProvider::new(engine));
+    let provider = Box::new(DelegateProvider::with_outbox(engine, outbox));
     let exit = entraclaw_mcp::serve(Options::default(), vec![provider], reader, writer).await;
     tracing::info!(?exit, "a host's connection to the engine has ended");
 }

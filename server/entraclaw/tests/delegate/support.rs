@@ -158,4 +158,3 @@ impl Drop for Host {
         let _ = self.child.wait();
     }
 }
-

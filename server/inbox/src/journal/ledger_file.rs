@@ -36,6 +36,11 @@ pub(super) struct LedgerFile {
     is_damaged: bool,
 }
 
+/// Whether a consumer of this name has ever read the inbox of a home folder.
+pub fn has_read(storage: &dyn Storage, consumer: &ConsumerName) -> bool {
+    matches!(storage.len(&format!("{CONSUMERS}/{consumer}.jsonl")), Ok(Some(_)))
+}
+
 impl LedgerFile {
     /// The file of a consumer, before it is read.
     pub(super) fn new(storage: Arc<dyn Storage>, consumer: &ConsumerName) -> Self {

@@ -53,6 +53,7 @@ pub use delivery::{Batch, DeliveryId, Handed, Purpose, Query};
 pub use delivery_state::{DeliveryState, Move};
 pub use error::{JournalError, Result};
 pub use interaction::{Interaction, InteractionKind};
+pub use ledger_file::has_read;
 pub use look::Look;
 pub use losses::ReadAgain;
 pub use losses::{LOST_FILE, Losses};

@@ -11,7 +11,9 @@ use entraclaw_mcp::Progress;
 use entraclaw_mcp::message::{Object, RpcError};
 use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader, DuplexStream, split};
+use tokio::io::{
+    AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader, DuplexStream, split,
+};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 
@@ -111,12 +113,7 @@ fn locked(open: &Open) -> MutexGuard<'_, BTreeMap<u64, Waits>> {
     open.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-async fn work(
-    stream: DuplexStream,
-    opening: Value,
-    orders: mpsc::Receiver<Order>,
-    says: mpsc::Sender<Said>,
-) {
+async fn work(stream: DuplexStream, opening: Value, orders: mpsc::Receiver<Order>, says: mpsc::Sender<Said>) {
     let (reader, writer) = split(stream);
     let open = Open::default();
     let (opened, opens) = oneshot::channel();
@@ -156,7 +153,8 @@ async fn write(
                 let is_open = locked(open).remove(&number).is_some();
                 if is_open {
                     let params = json!({"requestId": number});
-                    let notice = json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
+                    let notice =
+                        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params});
                     line(&mut writer, &notice).await?;
                 }
             }

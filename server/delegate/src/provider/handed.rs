@@ -1,0 +1,83 @@
+//! Results on their way to a host: each is written as claimed before its answer is made, and as seen when that has left.
+//!
+//! It must never let a result count as seen whose answer was not sent.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use entraclaw_mcp::{Answer, Receipt};
+use entraclaw_work::{Claim, Move};
+use serde_json::{Value, json};
+
+use super::shapes;
+use crate::engine::{Engine, EngineError, TaskView};
+use crate::outbox::{Answering, Callers, work_id};
+use crate::task::TaskId;
+
+/// Whose receipts the provider's are.
+const READER: &str = "delegate";
+
+/// Results whose answer has not left yet, by the number of their receipt. Clones share them.
+#[derive(Clone, Default)]
+pub(super) struct Handed(Arc<Mutex<BTreeMap<u64, (TaskId, Answering)>>>);
+
+impl Handed {
+    fn locked(&self) -> MutexGuard<'_, BTreeMap<u64, (TaskId, Answering)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps a result until its answer has left.
+    fn keep(&self, number: u64, task: &TaskId, answering: Answering) -> Receipt {
+        self.locked().insert(number, (task.clone(), answering));
+        Receipt { reader: READER.to_owned(), number }
+    }
+
+    /// The task whose answer has this receipt; while the second value is kept, the inbox leaves its result alone.
+    pub(super) fn take(&self, receipt: &Receipt) -> Option<(TaskId, Answering)> {
+        if receipt.reader == READER { self.locked().remove(&receipt.number) } else { None }
+    }
+}
+
+/// The way of a result to the client that asked for its task.
+pub(super) struct Handing {
+    pub(super) engine: Engine,
+    pub(super) callers: Callers,
+    pub(super) handed: Handed,
+    /// The number of the receipt.
+    pub(super) number: u64,
+}
+
+impl Handing {
+    /// The answer with a task of this client. If the task has ended, its result is the client's from now on, unless the inbox has it;
+    /// then the answer says so.
+    pub(super) async fn answer(&self, view: &TaskView, offset: usize) -> Result<Answer, EngineError> {
+        let (value, receipt) = self.value(view, shapes::task(view, offset)).await?;
+        let answer = Answer::json(&value);
+        Ok(match receipt {
+            Some(receipt) => answer.with_receipt(receipt),
+            None => answer,
+        })
+    }
+
+    /// The same for an answer of another form.
+    pub(super) async fn value(
+        &self,
+        view: &TaskView,
+        mut value: Value,
+    ) -> Result<(Value, Option<Receipt>), EngineError> {
+        let task = &view.task.id;
+        if !view.task.state.is_ended() {
+            self.callers.asked(task);
+            return Ok((value, None));
+        }
+        let answering = self.callers.answering(task);
+        Ok(match self.engine.claim(task, Move::Take).await? {
+            Claim::Claimed => (value, Some(self.handed.keep(self.number, task, answering))),
+            Claim::Released | Claim::ReleasedLate | Claim::Told => {
+                value["inbox"] = json!(format!("it comes to your inbox too, once, as {}", work_id(task)));
+                (value, None)
+            }
+            Claim::Open | Claim::Seen => (value, None),
+        })
+    }
+}
