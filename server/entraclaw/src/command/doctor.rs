@@ -9,6 +9,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::environment::Environment;
+use super::local_model;
 use super::output;
 use super::place::{Entry, Home, Place};
 use super::serve;
@@ -104,6 +105,7 @@ async fn facts(place: &Place, environment: &Environment) -> Facts {
         graph,
         wake_ups: wake_ups(&app).await,
         ask: agents(&app, place),
+        delegate: local_model::facts(place).await,
         unattended: place.disk.iter().flat_map(|disk| unattended(disk, &config.wake_ups)).collect(),
         memory,
         report,

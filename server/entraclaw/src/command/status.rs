@@ -7,6 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::environment::Environment;
+use super::local_model;
 use super::output;
 use super::place::{Entry, Home, Place};
 use super::setup::unattended;
@@ -72,6 +73,7 @@ fn report(place: &Place, now: Timestamp) -> Report {
     troubles.extend(operator::read(&*place.storage()).err());
     judge::judge(&mut report, &troubles, now);
     report.notes.extend(place.disk.iter().flat_map(|disk| unattended(disk, &place.config.wake_ups)));
+    report.notes.extend(local_model::note(place));
     if let Some(file) = operator::kept_aside(&*place.storage()) {
         report.notes.push(format!(
             "a broken policy is kept aside as {file}; repair it and put it back, or delete it"

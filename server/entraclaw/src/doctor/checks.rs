@@ -7,6 +7,7 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 use super::agents::agents;
+use super::delegate::delegate;
 use super::facts::{Answered, Facts, SignIn};
 use super::found::{fail, ok, warn};
 use super::memory::memory;
@@ -61,6 +62,7 @@ pub fn examine(facts: &Facts) -> Diagnosis {
         clock(facts),
         wake_ups(facts),
         agents(facts),
+        delegate(facts),
         unattended(facts),
         leader(facts),
         sessions(facts),

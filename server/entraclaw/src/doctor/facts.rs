@@ -27,12 +27,25 @@ pub struct Facts {
     pub wake_ups: Vec<(&'static str, Answered)>,
     /// The agents that can be asked; `None` if nothing offers that.
     pub ask: Option<AskFacts>,
+    /// The local model of the project that the command runs in; `None` if nothing offers it.
+    pub delegate: Option<DelegateFacts>,
     /// What stops the hosts that were set up while no person is at the keyboard, each with the fix.
     pub unattended: Vec<String>,
     /// The stores of all agents' sessions; `None` where nothing was indexed.
     pub memory: Option<MemoryFacts>,
     /// The report of `entraclaw status`.
     pub report: Report,
+}
+
+/// The local model of a project.
+#[derive(Debug, Clone)]
+pub struct DelegateFacts {
+    /// The project's folder.
+    pub project: String,
+    /// The place of the engine's socket, if an engine works there; or why that can't be told.
+    pub engine: Result<Option<String>, String>,
+    /// The model server that was found, or why none was.
+    pub model: Result<String, String>,
 }
 
 /// The home folder.

@@ -4,6 +4,7 @@
 
 mod agents;
 mod checks;
+mod delegate;
 mod facts;
 mod found;
 mod memory;
@@ -14,8 +15,8 @@ use serde::{Deserialize, Serialize};
 
 pub use checks::examine;
 pub use facts::{
-    AgentFacts, Answered, AskFacts, CertificateFacts, ConfigFacts, Facts, GraphFacts, HomeFacts, MemoryFacts,
-    SignIn,
+    AgentFacts, Answered, AskFacts, CertificateFacts, ConfigFacts, DelegateFacts, Facts, GraphFacts,
+    HomeFacts, MemoryFacts, SignIn,
 };
 
 /// The severity of a finding.

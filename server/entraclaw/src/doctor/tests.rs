@@ -62,6 +62,7 @@ fn well() -> Facts {
         }),
         wake_ups: vec![("codex queue", Answered::Yes("it is there".to_owned()))],
         ask: None,
+        delegate: None,
         unattended: Vec::new(),
         memory: None,
         report: Report::default(),

@@ -1,4 +1,5 @@
-//! What `setup --with` adds: a carrier that is off by default, other coding agents as tools, or shared context.
+//! What `setup --with` adds: a carrier that is off by default, other coding agents as tools, shared context, or the local
+//! model of a project.
 //!
 //! It must never read a word in two ways.
 
@@ -21,6 +22,8 @@ pub enum Addition {
     Ask,
     /// Shared context, and the search over all sessions.
     Context,
+    /// Handing work to the local model of a project.
+    Delegate,
 }
 
 /// The additions of one word of the command line.
@@ -49,10 +52,11 @@ impl Addition {
         match word {
             "ask" => Ok(Self::Ask),
             "context" => Ok(Self::Context),
-            _ if word.starts_with("ask=") || word.starts_with("context=") => {
-                Err(format!("{} takes no value", word.split('=').next().unwrap_or(word)))
-            }
-            _ => Carrier::parse(word).map(Self::Carrier),
+            "delegate" => Ok(Self::Delegate),
+            _ => match word.split_once('=') {
+                Some((name @ ("ask" | "context" | "delegate"), _)) => Err(format!("{name} takes no value")),
+                _ => Carrier::parse(word).map(Self::Carrier),
+            },
         }
     }
 
@@ -62,6 +66,7 @@ impl Addition {
             Self::Carrier(_) => None,
             Self::Ask => Some(ToolSet::Ask),
             Self::Context => Some(ToolSet::Context),
+            Self::Delegate => Some(ToolSet::Delegate),
         }
     }
 }
@@ -101,11 +106,13 @@ mod tests {
         let path = Addition::Carrier(Carrier::InputFile(Some("/srv/a,b".to_owned())));
         let last = Additions::parse("ask,input-file=/srv/a,b");
         assert!(!cfg!(unix) || last == Ok(Additions(vec![Addition::Ask, path])), "{last:?}");
-        for wrong in ["", ",", "ask,,queue", "ask=1", "Ask", "asks", "ask queue", "delegate", "context=x"] {
+        for wrong in
+            ["", ",", "ask,,queue", "ask=1", "Ask", "asks", "ask queue", "delegat", "context=x", "delegate=x"]
+        {
             assert!(Additions::parse(wrong).is_err(), "{wrong}");
         }
-        let refused = Additions::parse("ask,delegate").unwrap_err();
-        assert!(refused.starts_with("\"delegate\" is none of ask, context, channel, "), "{refused}");
+        let refused = Additions::parse("ask,delegat").unwrap_err();
+        assert!(refused.starts_with("\"delegat\" is none of ask, context, delegate, channel, "), "{refused}");
         assert_eq!(additions("context,ask"), Ok(vec![Addition::Context, Addition::Ask]));
         assert!(Additions::parse("aks").unwrap_err().ends_with("; did you mean ask?"));
     }
@@ -114,8 +121,8 @@ mod tests {
     fn the_configured_sets_are_kept() {
         let few = [ToolSet::Inbound, ToolSet::Reply].into();
         assert_eq!(sets_with(&[ToolSet::Ask].into(), &few), "inbound, reply, ask");
-        let both = [ToolSet::Context, ToolSet::Ask].into();
-        assert_eq!(sets_with(&both, &ToolSet::DEFAULT.into()), ToolSet::ALL.map(ToolSet::as_str).join(", "));
+        let all = [ToolSet::Context, ToolSet::Delegate, ToolSet::Ask].into();
+        assert_eq!(sets_with(&all, &ToolSet::DEFAULT.into()), ToolSet::ALL.map(ToolSet::as_str).join(", "));
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::names::{ANSWERING_TOOLS, CONTEXT_READING_TOOLS, READING_TOOLS, SERVER};
+use super::names::{ANSWERING_TOOLS, CONTEXT_READING_TOOLS, DELEGATE_READING_TOOLS, READING_TOOLS, SERVER};
 
 /// The event at which GitHub Copilot CLI asks.
 pub const APPROVAL_EVENT: &str = "permissionRequest";
@@ -36,6 +36,7 @@ impl Approval<'_> {
                 ours.is_some_and(|tool| {
                     READING_TOOLS.contains(&tool)
                         || CONTEXT_READING_TOOLS.contains(&tool)
+                        || DELEGATE_READING_TOOLS.contains(&tool)
                         || (self.answers && ANSWERING_TOOLS.contains(&tool))
                 })
             }
@@ -88,10 +89,13 @@ mod tests {
             assert_eq!(says("bash", &json!({"command": command})), None, "{command}");
         }
         assert_eq!(says("entraclaw/read_context", &json!({})), yes);
+        assert_eq!(says("entraclaw/poll_task", &json!({})), yes);
         for tool in [
             "write",
             "entraclaw/",
             "entraclaw/append_context",
+            "entraclaw/chat",
+            "entraclaw/cancel",
             "entraclaw/init_context",
             "entraclaw/send_teams_message",
             "entraclawx/inbox_pull",

@@ -26,6 +26,14 @@ pub(super) fn notes(request: &Request) -> Vec<String> {
                 .to_owned(),
         );
     }
+    if added.contains(&ToolSet::Delegate) {
+        notes.push(
+            "With --with delegate the model can hand work to a local model, which reads, writes and runs commands in the project, \
+             in a sandbox, while `entraclaw delegate` works there. `entraclaw doctor` in that folder says whether it does, and \
+             which model server was found."
+                .to_owned(),
+        );
+    }
     notes.push(format!(
         "The entry names its sets of tools ({sets}), so for this host `[tools] sets` in config.toml does not count."
     ));

@@ -16,5 +16,9 @@ pub(super) const CONTEXT_READING_TOOLS: [&str; 6] = [
     "search_conversations",
 ];
 
+/// Tools of the local model that only read. They exist only where the operator has chosen that set.
+pub(super) const DELEGATE_READING_TOOLS: [&str; 4] =
+    ["get_capabilities", "get_history", "poll_task", "status"];
+
 /// Tools that answer a conversation. The gate decides whom they reach, and none of them changes who may write.
 pub(super) const ANSWERING_TOOLS: [&str; 3] = ["send_bot_message", "send_email", "send_teams_message"];

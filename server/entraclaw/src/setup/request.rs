@@ -137,8 +137,11 @@ impl Carrier {
             ("input-file", Some(_)) => Err("input-file: give an absolute path".to_owned()),
             ("channel" | "extension" | "queue", Some(_)) => Err(format!("{name} takes no value")),
             _ => Err(format!(
-                "{name:?} is none of ask, context, channel, extension, queue, port[=N], input-file[=PATH]{}",
-                meant(name, &["ask", "context", "channel", "extension", "queue", "port", "input-file"])
+                "{name:?} is none of ask, context, delegate, channel, extension, queue, port[=N], input-file[=PATH]{}",
+                meant(
+                    name,
+                    &["ask", "context", "delegate", "channel", "extension", "queue", "port", "input-file"]
+                )
             )),
         }
     }

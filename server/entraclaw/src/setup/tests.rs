@@ -54,7 +54,7 @@ fn requests() -> Vec<Request> {
             let plain = request(host, scope);
             all.push(Request { carriers: carriers(host), ..plain.clone() });
             all.push(Request { allow_answers: true, ..plain.clone() });
-            for set in [ToolSet::Ask, ToolSet::Context] {
+            for set in [ToolSet::Ask, ToolSet::Context, ToolSet::Delegate] {
                 let sets = Some(format!("inbound, reply, {set}"));
                 all.push(Request { added: [set].into(), sets, ..plain.clone() });
             }

@@ -6,7 +6,7 @@ mod support;
 
 use serde_json::json;
 
-use support::{Host, World, says};
+use support::{Host, World, says, slowly};
 
 #[test]
 fn a_session_without_an_engine_says_what_to_start_and_finds_it_when_it_comes() {
@@ -39,4 +39,21 @@ fn the_tools_stand_beside_those_of_the_inbox() {
     assert!(!is_error && text.contains("\"response\":\"Yes.\""), "{text}");
     let (is_error, text) = host.call("chat", &json!({"message": " "}));
     assert!(is_error && text.contains("invalid_args"), "{text}");
+}
+
+#[test]
+fn the_answer_for_a_host_that_has_gone_is_in_its_inbox() {
+    let world = World::new(vec![slowly("The board is there.", 300)]);
+    let engine = world.engine();
+    let mut host = Host::start(&world, &["serve", "--tools", "inbound,delegate"]);
+    let (is_error, text) = host.call("inbox_pull", &json!({}));
+    assert!(!is_error, "{text}");
+    let (is_error, text) = host.call("chat", &json!({"message": "Make the board."}));
+    assert!(!is_error, "{text}");
+    drop(host);
+    let mut again = Host::start(&world, &["serve", "--tools", "inbound,delegate"]);
+    let text = again.until("inbox_pull", "The board is there.");
+    assert!(text.contains("work that you asked for is done: Make the board."), "{text}");
+    assert!(text.contains("task_id: task_"), "{text}");
+    engine.end();
 }

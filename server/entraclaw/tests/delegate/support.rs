@@ -22,6 +22,11 @@ pub(crate) fn says(text: &str) -> Answer {
     Answer { says: text.to_owned(), ..Answer::default() }
 }
 
+/// The model says this, with so many milliseconds before each further token.
+pub(crate) fn slowly(text: &str, token_ms: u64) -> Answer {
+    Answer { token_ms, ..says(text) }
+}
+
 /// A machine with a project and a model server.
 pub(crate) struct World {
     folder: TempDir,
@@ -136,6 +141,19 @@ impl Host {
         let result = &answer["result"];
         let text = result["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"));
         (result["isError"] == true, text.to_owned())
+    }
+
+    /// Calls a tool without arguments until its answer holds a text.
+    pub(crate) fn until(&mut self, tool: &str, holds: &str) -> String {
+        let begun = Instant::now();
+        loop {
+            let (_, text) = self.call(tool, &json!({}));
+            if text.contains(holds) {
+                return text;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{text}");
+            std::thread::sleep(LOOK_EVERY);
+        }
     }
 
     /// Hands a task over, again while there is no engine, and gives its answer.

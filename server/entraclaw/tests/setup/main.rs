@@ -441,9 +441,35 @@ fn other_agents_come_beside_a_carrier() {
     let text = user.read(".codex/config.toml");
     assert!(text.contains("ENTRACLAW_WAKE_CODEX_QUEUE = \"true\""), "{text}");
     assert!(text.contains("ENTRACLAW_TOOLS_SETS = "), "{text}");
-    let (code, _, complaint) = user.run(&["codex", "--with", "ask,delegate"]);
+    let (code, _, complaint) = user.run(&["codex", "--with", "ask,delegat"]);
     assert_eq!(code, 2);
-    assert!(complaint.contains("\"delegate\" is none of ask, context, channel"), "{complaint}");
+    assert!(complaint.contains("\"delegat\" is none of ask, context, delegate, channel"), "{complaint}");
+    assert!(complaint.contains("did you mean delegate?"), "{complaint}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_local_model_is_added_and_removed() {
+    for (host, entry) in ENTRIES {
+        let user = User::new();
+        let before = user.tree();
+        let told = user.done(&[host, "--with", "delegate"]);
+        assert!(told.contains("hand work to a local model") && !told.contains("sessions of all"), "{told}");
+        let text = user.read(entry);
+        assert!(text.contains("ENTRACLAW_TOOLS_SETS") && text.contains("bot, delegate\""), "{text}");
+        assert!(user.done(&[host, "--with", "delegate"]).contains("is connected already"));
+        let doctor = user.other("doctor");
+        assert!(doctor.contains("no engine works in") && doctor.contains("`entraclaw delegate`"), "{doctor}");
+        assert!(doctor.contains("no model server was found"), "{doctor}");
+        assert!(user.other("status").contains("no engine of a local model works in"));
+        let told = user.done(&[host, "--with", "ask,delegate"]);
+        assert!(!told.contains("out again"), "{told}");
+        assert!(user.read(entry).contains("bot, ask, delegate\""));
+        let told = user.done(&[host]);
+        assert!(told.contains("takes the tools of the local model out again"), "{told}");
+        user.done(&[host, "--remove"]);
+        assert_eq!(user.tree(), before, "{host}");
+    }
 }
 
 #[cfg(target_os = "linux")]

@@ -64,7 +64,7 @@ pub(super) struct Flags {
     #[arg(long, conflicts_with_all = ["dry_run", "remove"])]
     print: bool,
     /// Additions, with commas between: `ask` for other coding agents as tools, `context` for shared context and the search over
-    /// all sessions, or a carrier that is off by default
+    /// all sessions, `delegate` for the local model of a project, or a carrier that is off by default
     #[arg(long, value_name = "WHAT", value_parser = Additions::parse, num_args = 1..)]
     with: Vec<Additions>,
     /// A carrier that is on by default and not wanted
@@ -120,6 +120,7 @@ fn perform(work: &Work<'_>, steps: &[Step], remove: bool, dry_run: bool, before_
     for (set, what) in [
         (ToolSet::Ask, "that ask other coding agents"),
         (ToolSet::Context, "of shared context, with their skill,"),
+        (ToolSet::Delegate, "of the local model"),
     ] {
         if !remove && steps.iter().any(|step| step.drops(set)) {
             // Writing to a text can't fail.
@@ -187,7 +188,7 @@ fn request(flags: &Flags, place: &Place, environment: &Environment) -> Result<Re
         .iter()
         .filter_map(|addition| match addition {
             Addition::Carrier(carrier) => Some(carrier.clone()),
-            Addition::Ask | Addition::Context => None,
+            Addition::Ask | Addition::Context | Addition::Delegate => None,
         })
         .collect();
     let added: BTreeSet<ToolSet> = additions.iter().filter_map(|addition| addition.set()).collect();

@@ -15,7 +15,9 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-pub(super) use super::names::{ANSWERING_TOOLS, CONTEXT_READING_TOOLS, READING_TOOLS, SERVER};
+pub(super) use super::names::{
+    ANSWERING_TOOLS, CONTEXT_READING_TOOLS, DELEGATE_READING_TOOLS, READING_TOOLS, SERVER,
+};
 
 use super::asked;
 use super::content::{Content, Edit};
@@ -115,9 +117,10 @@ pub fn recipe(request: &Request) -> Recipe {
 /// The tools that the host may run without a question.
 fn unasked_tools(request: &Request) -> Vec<&'static str> {
     let answering = ANSWERING_TOOLS.iter().filter(|_| request.allow_answers);
-    let is_added = request.added.contains(&ToolSet::Context);
-    let of_context = CONTEXT_READING_TOOLS.iter().filter(|_| is_added);
-    READING_TOOLS.iter().chain(of_context).chain(answering).copied().collect()
+    let is_added = |set: ToolSet| request.added.contains(&set);
+    let of_context = CONTEXT_READING_TOOLS.iter().filter(|_| is_added(ToolSet::Context));
+    let of_model = DELEGATE_READING_TOOLS.iter().filter(|_| is_added(ToolSet::Delegate));
+    READING_TOOLS.iter().chain(of_context).chain(of_model).chain(answering).copied().collect()
 }
 
 fn file(path: PathBuf, purpose: &'static str, content: Content) -> FileRecipe {
