@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use entraclaw_inbox::record::WORK_ID;
 use entraclaw_mcp::message::{Object, RpcError};
-use entraclaw_mcp::{Answer, Caller, Connection, Era, Receipt, tasks::named};
+use entraclaw_mcp::tasks::{TaskNow, named};
+use entraclaw_mcp::{Answer, Caller, Connection, Era, Receipt};
 use entraclaw_work::{Claimed, Ended, Events, Job, Look, Works, look};
 use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
@@ -241,20 +242,17 @@ fn ended_view(looked: &Look, answer: Answer, connection: &Connection) -> Value {
     }
 }
 
-fn view(looked: &Look, status: &str, message: Option<&str>) -> Value {
+fn view(looked: &Look, status: &'static str, message: Option<&str>) -> Value {
     let asked_at = &looked.request.asked_at;
-    let mut view = json!({
-        "taskId": looked.request.id,
-        "status": status,
-        "createdAt": asked_at,
-        "lastUpdatedAt": looked.result.as_ref().map_or(asked_at, |result| &result.ended_at),
-        "ttlMs": null,
-        "pollIntervalMs": POLL_INTERVAL_MS
-    });
-    if let Some(message) = message {
-        view["statusMessage"] = message.into();
-    }
-    view
+    let task = TaskNow {
+        id: looked.request.id.clone(),
+        status,
+        created_at: asked_at.clone(),
+        updated_at: looked.result.as_ref().map_or(asked_at, |result| &result.ended_at).clone(),
+        message: message.map(str::to_owned),
+        poll_interval_ms: POLL_INTERVAL_MS,
+    };
+    task.json(Era::Modern)
 }
 
 fn failed(message: String) -> RpcError {

@@ -5,9 +5,11 @@
 
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::era::Era;
 use crate::receipt::Receipt;
+use crate::tasks::TaskNow;
 
 /// Most bytes of one answer's text. Every observed host shows this much in full, in any script.
 pub const ANSWER_BYTES_MAX: usize = 8_000;
@@ -46,6 +48,14 @@ impl Answer {
         Self { text: format!("{text}\n"), is_error: true, task: None, relayed: None, receipt: None }
     }
 
+    /// The call goes on as this task, in the form of the era in which the caller has asked for one or declared that it takes one.
+    pub fn task_in(era: Era, task: &TaskNow) -> Self {
+        match era {
+            Era::Modern => Self::task(task.json(era)),
+            Era::Legacy => Self::relayed(json!({"task": task.json(era)})),
+        }
+    }
+
     /// The call goes on as this task. Only a caller that declared the tasks extension may be answered so.
     pub fn task(task: Value) -> Self {
         Self { text: String::new(), is_error: false, task: Some(task), relayed: None, receipt: None }
@@ -61,6 +71,11 @@ impl Answer {
     pub fn with_receipt(mut self, receipt: Receipt) -> Self {
         self.receipt = Some(receipt);
         self
+    }
+
+    /// Takes the receipt out, for an answer that is a part of another one.
+    pub fn take_receipt(&mut self) -> Option<Receipt> {
+        self.receipt.take()
     }
 
     /// The result as it is on the wire.

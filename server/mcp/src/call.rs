@@ -3,6 +3,7 @@
 //! A call with a wrong argument must never change anything, and finding a tool must never build its schema.
 
 use futures_util::FutureExt as _;
+use rmcp::model::ErrorCode;
 use serde_json::json;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -36,6 +37,11 @@ impl Session {
         }
         let arguments = take_arguments(&mut params);
         let begun = match text(&params, "name").and_then(|name| Ok((name, arguments?))) {
+            Ok((name, _)) if self.refuses_task(caller, name, &params) => {
+                let says = format!("params.task: a call of {name} can't go on as a task; call it without");
+                let error = RpcError::new(ErrorCode::METHOD_NOT_FOUND, says);
+                return self.connection.answer(&caller.route, Err(error), Vec::new());
+            }
             Ok((name, arguments)) if self.tools.contains_key(name) => {
                 match self.connection.options.trouble.clone() {
                     Some(trouble) => Err(self.connection.with_cause(caller.client.as_deref(), trouble)),
@@ -51,6 +57,15 @@ impl Session {
         if let Err(refusal) = begun {
             self.connection.answer_tool(&caller.route, Answer::error(&refusal), Vec::new());
         }
+    }
+
+    /// Whether the client of a session with tasks asks for one of a tool that has none.
+    fn refuses_task(&self, caller: &Caller, name: &str, params: &Object) -> bool {
+        let offered = self.tools.get(name);
+        caller.route.era == Era::Legacy
+            && params.contains_key("task")
+            && self.offers_tasks(Era::Legacy)
+            && offered.is_some_and(|offered| !offered.offer.may_be_session_task)
     }
 
     fn unknown_tool(&self, name: &str) -> String {
@@ -72,6 +87,10 @@ impl Session {
     ) -> Result<(), Refusal> {
         let Some(offered) = self.tools.get(tool) else { return Ok(()) };
         let at = offered.provider;
+        let task = match caller.route.era {
+            Era::Modern => caller.declares_tasks && offered.offer.may_be_task,
+            Era::Legacy => params.contains_key("task") && self.offers_tasks(Era::Legacy),
+        };
         let Some(provider) = self.providers.get_mut(at) else { return Ok(()) };
         if provider.works() && self.connection.works.len() >= WORKS_OPEN_MAX {
             return Err(format!(
@@ -96,6 +115,7 @@ impl Session {
             arguments,
             params,
             caller,
+            task: task.then_some(caller.route.era),
             until: Instant::now() + limit,
             beyond: row.map_or(Beyond::GivenUp, |row| row.beyond(&caller.version, progress.is_some())),
             progress: Progress { to: progress },

@@ -203,8 +203,11 @@ impl Session {
                 }
             }
             _ => {
-                let is_task = tasks::is_method(era, method) && self.offers_tasks();
-                if is_task && let Err(error) = tasks::named(caller, &params) {
+                let is_task = tasks::is_method(era, method) && self.offers_tasks(era);
+                if is_task
+                    && method != "tasks/list"
+                    && let Err(error) = tasks::named(caller, &params)
+                {
                     return self.connection.answer(&caller.route, Err(error), Vec::new());
                 }
                 let taken = |provider: &mut Box<dyn crate::Provider>| {
@@ -219,15 +222,25 @@ impl Session {
         self.connection.answer(&caller.route, outcome, Vec::new());
     }
 
-    /// Whether a call of any tool may go on as a task.
-    pub(crate) fn offers_tasks(&self) -> bool {
-        self.tools.values().any(|offered| offered.offer.may_be_task)
+    /// Whether a call of any tool may go on as a task of this form.
+    pub(crate) fn offers_tasks(&self, era: Era) -> bool {
+        let mut offers = self.tools.values().map(|offered| &offered.offer);
+        match era {
+            Era::Modern => offers.any(|offer| offer.may_be_task),
+            Era::Legacy => {
+                tasks::has_tasks(self.connection.opened.as_ref())
+                    && offers.any(|offer| offer.may_be_session_task)
+            }
+        }
     }
 
     fn list_tools(&self, caller: &Caller) -> Vec<Value> {
         let tools = self.tools.values().map(|offered| {
             let mut tool = serde_json::to_value(&offered.offer.tool).unwrap_or_default();
-            if caller.declares_tasks && offered.offer.may_be_task {
+            let in_session = caller.route.era == Era::Legacy
+                && offered.offer.may_be_session_task
+                && tasks::has_tasks(self.connection.opened.as_ref());
+            if in_session || caller.declares_tasks && offered.offer.may_be_task {
                 tasks::mark(&mut tool);
             }
             tool

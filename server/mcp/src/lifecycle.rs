@@ -87,8 +87,11 @@ impl Session {
         if !self.prompts.is_empty() {
             capabilities["prompts"] = json!({"listChanged": false});
         }
-        if era == Era::Modern && self.offers_tasks() {
-            capabilities["extensions"] = json!({tasks::EXTENSION: {}});
+        if self.offers_tasks(era) {
+            match era {
+                Era::Modern => capabilities["extensions"] = json!({tasks::EXTENSION: {}}),
+                Era::Legacy => capabilities["tasks"] = tasks::capability(),
+            }
         }
         for provider in &self.providers {
             provider.declare(era, &mut capabilities);

@@ -27,14 +27,16 @@ pub struct Offer {
     pub set: &'static str,
     /// Its name, description and schema.
     pub tool: Tool,
-    /// Whether a call may go on as a task.
+    /// Whether a call may go on as a task of the modern era's extension.
     pub may_be_task: bool,
+    /// Whether a call may go on as a task of a session too.
+    pub may_be_session_task: bool,
 }
 
 impl Offer {
     /// A tool whose calls end with their answer.
     pub fn new(set: &'static str, tool: Tool) -> Self {
-        Self { set, tool, may_be_task: false }
+        Self { set, tool, may_be_task: false, may_be_session_task: false }
     }
 }
 
@@ -63,6 +65,8 @@ pub struct Call<'a> {
     pub caller: &'a Caller,
     /// When this host gives the call up, as far as known. A provider answers before that, with a ticket if need be.
     pub until: Instant,
+    /// The form of the task as which the call may go on. In a session the client has asked for it, so that it must.
+    pub task: Option<Era>,
     /// What becomes of a call that is open beyond `until`.
     pub beyond: Beyond,
     /// Reports the progress of the work, if the host asked for it.

@@ -1,35 +1,96 @@
-//! The tasks extension in the connection: which callers may use it, which tools support it, and how a task looks on the
-//! wire. Each task belongs to the provider that answers for its id.
+//! Tasks in the connection, in both forms: the extension of the modern era, and that of a session of 2025-11-25. It says
+//! which callers may use them, which tools support them, and how a task looks on the wire. Each task belongs to the provider that
+//! answers for its id.
 
 use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
 
-use crate::connection::Caller;
+use crate::connection::{Caller, Opened};
 use crate::era::Era;
 use crate::message::{Object, RpcError, text};
 
 /// The extension's name in `capabilities.extensions` of both sides.
 pub const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
+/// The version of a session that has tasks.
+const SESSION_VERSION: &str = "2025-11-25";
+
+/// The key of `_meta` that names the task of a result in a session.
+pub const META_RELATED: &str = "io.modelcontextprotocol/related-task";
+
 /// The code for a request that needs a capability that it did not declare.
 const MISSING_CAPABILITY: ErrorCode = ErrorCode(-32021);
 
-/// Whether a method belongs to the extension.
+/// Whether a method is one of tasks.
 pub(crate) fn is_method(era: Era, method: &str) -> bool {
-    era == Era::Modern && matches!(method, "tasks/get" | "tasks/update" | "tasks/cancel")
+    match era {
+        Era::Modern => matches!(method, "tasks/get" | "tasks/update" | "tasks/cancel"),
+        Era::Legacy => matches!(method, "tasks/get" | "tasks/result" | "tasks/list" | "tasks/cancel"),
+    }
 }
 
-/// The id of the task that a request of the extension names.
+/// Whether a session has tasks.
+pub(crate) fn has_tasks(opened: Option<&Opened>) -> bool {
+    opened.is_some_and(|opened| opened.version == SESSION_VERSION)
+}
+
+/// The capability of a server whose tools may go on as tasks of a session.
+pub(crate) fn capability() -> Value {
+    json!({"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}})
+}
+
+/// A task as it is now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskNow {
+    /// Its id.
+    pub id: String,
+    /// Its state, by the word of the protocol.
+    pub status: &'static str,
+    /// When it was created, RFC 3339.
+    pub created_at: String,
+    /// When it last changed, RFC 3339.
+    pub updated_at: String,
+    /// A sentence about it.
+    pub message: Option<String>,
+    /// How often a client should ask, in milliseconds.
+    pub poll_interval_ms: u64,
+}
+
+impl TaskNow {
+    /// The task in the form of an era. It is kept without a limit of time.
+    pub fn json(&self, era: Era) -> Value {
+        let (ttl, interval) = match era {
+            Era::Legacy => ("ttl", "pollInterval"),
+            Era::Modern => ("ttlMs", "pollIntervalMs"),
+        };
+        let mut view = json!({
+            "taskId": self.id,
+            "status": self.status,
+            "createdAt": self.created_at,
+            "lastUpdatedAt": self.updated_at,
+            ttl: null,
+            interval: self.poll_interval_ms
+        });
+        if let Some(message) = &self.message {
+            view["statusMessage"] = message.as_str().into();
+        }
+        view
+    }
+}
+
+/// The id of the task that a request names.
 ///
 /// # Errors
 /// The protocol's error for a missing capability or parameter.
 pub fn named<'a>(caller: &Caller, params: &'a Object) -> Result<&'a str, RpcError> {
-    needs_tasks(caller)?;
+    if caller.route.era == Era::Modern {
+        needs_tasks(caller)?;
+    }
     text(params, "taskId")
 }
 
 /// The error for a task that no provider knows.
-pub(crate) fn unknown() -> RpcError {
+pub fn unknown() -> RpcError {
     RpcError::invalid_params(
         "params.taskId: no such task; it has expired or belongs to an earlier session, call the tool again",
     )

@@ -11,6 +11,11 @@ use crate::error::SandboxError;
 /// The most text of a report's statistic, in characters.
 const STATISTIC_MAX: usize = 8 * 1024;
 
+/// What the names of the folders begin with.
+const PREFIX: &str = "worktree-";
+/// Where git keeps what the branch of a task began with, so that another process finds it.
+const BEGINS: &str = "refs/entraclaw/begin";
+
 /// The worktree of a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Worktree {
@@ -36,21 +41,57 @@ pub struct WorktreeReport {
 impl Worktree {
     /// Makes a worktree of the repository that a project lies in, from what is committed, on the branch `entraclaw/TASK`.
     pub async fn new(project: &Path, task: &str, base: &Path) -> Result<Self, SandboxError> {
+        Self::check(task)?;
+        let repository = top(project).await?;
+        let begin =
+            git(&repository, &["rev-parse", "--verify", "HEAD^{commit}"]).await?.trim_end().to_owned();
+        let folder = folder_of(base, task)?;
+        let branch = format!("entraclaw/{task}");
+        let shown = folder.display().to_string();
+        // Written first, so that a worktree that is there always has its begin.
+        git(&repository, &["update-ref", &format!("{BEGINS}/{task}"), &begin]).await?;
+        git(&repository, &["worktree", "add", "--quiet", "-b", &branch, "--", &shown, &begin]).await?;
+        Ok(Self { repository, folder, branch, begin })
+    }
+
+    /// The worktree of a task that an earlier process has made; `None` if there is none that can be used.
+    pub async fn find(project: &Path, task: &str, base: &Path) -> Result<Option<Self>, SandboxError> {
+        Self::check(task)?;
+        let folder = folder_of(base, task)?;
+        if !folder.join(".git").is_file() {
+            return Ok(None);
+        }
+        let repository = top(project).await?;
+        let begin = format!("{BEGINS}/{task}^{{commit}}");
+        let Ok(begin) = git(&repository, &["rev-parse", "--verify", &begin]).await else { return Ok(None) };
+        // A process that was killed in the middle leaves the lock of the index, which no other process of ours can hold.
+        let lock = git(&folder, &["rev-parse", "--path-format=absolute", "--git-path", "index.lock"]).await?;
+        #[expect(clippy::disallowed_methods, reason = "it is a file of the repository, not of the home folder")]
+        let _ = std::fs::remove_file(lock.trim_end());
+        let branch = format!("entraclaw/{task}");
+        Ok(Some(Self { repository, folder, branch, begin: begin.trim_end().to_owned() }))
+    }
+
+    /// The tasks whose folders lie in `base`.
+    pub fn tasks(base: &Path) -> Vec<String> {
+        let entries = std::fs::read_dir(base).into_iter().flatten().flatten();
+        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+        names.filter_map(|name| name.strip_prefix(PREFIX).map(str::to_owned)).collect()
+    }
+
+    /// Whether a project can have worktrees: it lies in a repository with a commit.
+    pub async fn is_possible(project: &Path) -> Result<(), SandboxError> {
+        git(project, &["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).await.map(drop)
+    }
+
+    fn check(task: &str) -> Result<(), SandboxError> {
         if task.is_empty() || !task.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')) {
             return Err(SandboxError::Git {
                 command: "worktree add".into(),
                 said: format!("{task:?} is not the name of a task"),
             });
         }
-        let repository = PathBuf::from(git(project, &["rev-parse", "--show-toplevel"]).await?.trim_end());
-        let begin =
-            git(&repository, &["rev-parse", "--verify", "HEAD^{commit}"]).await?.trim_end().to_owned();
-        let base = std::fs::canonicalize(base).map_err(|source| SandboxError::io(base, source))?;
-        let folder = base.join(format!("worktree-{task}"));
-        let branch = format!("entraclaw/{task}");
-        let shown = folder.display().to_string();
-        git(&repository, &["worktree", "add", "--quiet", "-b", &branch, "--", &shown, &begin]).await?;
-        Ok(Self { repository, folder, branch, begin })
+        Ok(())
     }
 
     /// The folder that the task works in.
@@ -76,11 +117,26 @@ impl Worktree {
         })
     }
 
-    /// Removes the folder. The branch stays.
+    /// Removes the folder. The branch stays, if it holds anything.
     pub async fn remove(self) -> Result<(), SandboxError> {
         let folder = self.folder.display().to_string();
-        git(&self.repository, &["worktree", "remove", "--force", "--", &folder]).await.map(drop)
+        git(&self.repository, &["worktree", "remove", "--force", "--", &folder]).await?;
+        let tip = git(&self.repository, &["rev-parse", "--verify", &format!("refs/heads/{}", self.branch)]).await?;
+        if tip.trim_end() == self.begin {
+            git(&self.repository, &["branch", "--quiet", "-D", "--", &self.branch]).await?;
+        }
+        let task = self.branch.trim_start_matches("entraclaw/");
+        git(&self.repository, &["update-ref", "-d", &format!("{BEGINS}/{task}")]).await.map(drop)
     }
+}
+
+async fn top(project: &Path) -> Result<PathBuf, SandboxError> {
+    Ok(PathBuf::from(git(project, &["rev-parse", "--show-toplevel"]).await?.trim_end()))
+}
+
+fn folder_of(base: &Path, task: &str) -> Result<PathBuf, SandboxError> {
+    let base = std::fs::canonicalize(base).map_err(|source| SandboxError::io(base, source))?;
+    Ok(base.join(format!("{PREFIX}{task}")))
 }
 
 /// Runs git without hooks, without what a configuration makes it start, and without asking.

@@ -2,7 +2,7 @@
 //! It must never begin with an argument that is wrong.
 
 use entraclaw_mcp::message::{Object, kind_of};
-use entraclaw_mcp::{Answer, Arguments};
+use entraclaw_mcp::{Answer, Arguments, Era};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde_json::{Value, json};
@@ -11,6 +11,7 @@ use super::failure::Failure;
 use super::handed::Handing;
 use super::notices::Owned;
 use super::shapes;
+use super::tasks::now;
 use super::wait::{Waiting, wait};
 use crate::engine::{Engine, EngineError, Submission};
 use crate::issue::{Issue, IssueKind};
@@ -28,6 +29,8 @@ pub(super) struct At {
     pub(super) source: Source,
     pub(super) owned: Owned,
     pub(super) handing: Handing,
+    /// The form of the protocol's task as which `chat` may go on.
+    pub(super) task: Option<Era>,
     pub(super) waiting: Waiting,
 }
 
@@ -74,6 +77,10 @@ fn chat(mut arguments: Object, at: At) -> Result<Work, Failure> {
         let submission = Submission { source: at.source, message, context, hint };
         let view = at.engine.submit(submission).await?;
         at.owned.add(&view.task.id);
+        if at.task == Some(Era::Legacy) {
+            at.owned.add_as_task(&view.task.id);
+            return Ok(Answer::task_in(Era::Legacy, &now(&view, Era::Legacy)));
+        }
         if !waits {
             return Ok(Answer::json(&shapes::task(&view, 0)));
         }

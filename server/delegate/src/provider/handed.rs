@@ -70,14 +70,25 @@ impl Handing {
             self.callers.asked(task);
             return Ok((value, None));
         }
+        match self.claim(view).await? {
+            Ok(receipt) => Ok((value, Some(receipt))),
+            Err(is_in_inbox) => {
+                if is_in_inbox {
+                    value["inbox"] = json!(format!("it comes to your inbox too, once, as {}", work_id(task)));
+                }
+                Ok((value, None))
+            }
+        }
+    }
+
+    /// Takes the result of a task that has ended for this client: the receipt of the answer with it, or whether the inbox has it.
+    pub(super) async fn claim(&self, view: &TaskView) -> Result<Result<Receipt, bool>, EngineError> {
+        let task = &view.task.id;
         let answering = self.callers.answering(task);
         Ok(match self.engine.claim(task, Move::Take).await? {
-            Claim::Claimed => (value, Some(self.handed.keep(self.number, task, answering))),
-            Claim::Released | Claim::ReleasedLate | Claim::Told => {
-                value["inbox"] = json!(format!("it comes to your inbox too, once, as {}", work_id(task)));
-                (value, None)
-            }
-            Claim::Open | Claim::Seen => (value, None),
+            Claim::Claimed => Ok(self.handed.keep(self.number, task, answering)),
+            Claim::Released | Claim::ReleasedLate | Claim::Told => Err(true),
+            Claim::Open | Claim::Seen => Err(false),
         })
     }
 }

@@ -2,52 +2,84 @@
 //!
 //! A slow client never keeps more waiting here than a bound; what it missed it reads by `poll_task`.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use entraclaw_mcp::Era;
 use serde_json::{Value, json};
 
 use super::shapes;
+use super::tasks::now;
 use crate::engine::{Event, TaskView};
 use crate::task::{TaskId, TaskState};
 
 /// Most tasks that a client is told of.
 const OWNED_MAX: usize = 1_000;
+/// Most tasks that a list of the protocol holds.
+const LISTED_MAX: usize = 100;
 /// Most notices that wait; the oldest progress goes first.
 const NOTICES_MAX: usize = 256;
 
-/// The tasks of one client. Clones share them.
+/// The tasks of one client, and whether the client knows each as one of the protocol. Clones share them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Owned(Arc<Mutex<BTreeSet<TaskId>>>);
+pub(super) struct Owned(Arc<Mutex<Tasks>>);
+
+#[derive(Debug, Default)]
+struct Tasks {
+    open: BTreeMap<TaskId, bool>,
+    /// Those of the protocol, ended ones too, the newest last.
+    listed: VecDeque<TaskId>,
+}
 
 impl Owned {
-    fn tasks(&self) -> MutexGuard<'_, BTreeSet<TaskId>> {
+    fn tasks(&self) -> MutexGuard<'_, Tasks> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn add(&self, task: &TaskId) {
         let mut tasks = self.tasks();
-        if tasks.len() < OWNED_MAX {
-            tasks.insert(task.clone());
+        if tasks.open.len() < OWNED_MAX {
+            tasks.open.entry(task.clone()).or_insert(false);
         }
     }
 
-    fn has(&self, task: &TaskId) -> bool {
-        self.tasks().contains(task)
+    /// Adds a task that the client knows as one of the protocol.
+    pub(super) fn add_as_task(&self, task: &TaskId) {
+        let mut tasks = self.tasks();
+        if let Some(is_task) = tasks.open.get_mut(task) {
+            *is_task = true;
+        }
+        if tasks.listed.len() >= LISTED_MAX {
+            tasks.listed.pop_front();
+        }
+        tasks.listed.push_back(task.clone());
+    }
+
+    /// The tasks that the client knows as those of the protocol.
+    pub(super) fn listed(&self) -> Vec<TaskId> {
+        self.tasks().listed.iter().cloned().collect()
+    }
+
+    /// Whether it is the client's, and whether that knows it as one of the protocol.
+    fn get(&self, task: &TaskId) -> Option<bool> {
+        self.tasks().open.get(task).copied()
     }
 
     fn forget(&self, task: &TaskId) {
-        self.tasks().remove(task);
+        self.tasks().open.remove(task);
     }
 
     pub(super) fn all(&self) -> Vec<TaskId> {
-        self.tasks().iter().cloned().collect()
+        self.tasks().open.keys().cloned().collect()
     }
 }
 
 /// The events that a client may have to be told of.
 #[derive(Debug, Default)]
-pub(super) struct Heard(VecDeque<Event>);
+pub(super) struct Heard(VecDeque<Event>, VecDeque<Notice>);
+
+/// A notice: method and parameters.
+pub(super) type Notice = (&'static str, Value);
 
 impl Heard {
     /// Keeps an event, if it is one that clients are told of.
@@ -65,11 +97,21 @@ impl Heard {
         self.0.push_back(event);
     }
 
-    /// The next notice for this client: method and parameters.
-    pub(super) fn next(&mut self, owned: &Owned) -> Option<(&'static str, Value)> {
+    /// The next notice for this client.
+    pub(super) fn next(&mut self, owned: &Owned) -> Option<Notice> {
+        if let Some(notice) = self.1.pop_front() {
+            return Some(notice);
+        }
         while let Some(event) = self.0.pop_front() {
-            if !event.task().is_some_and(|task| owned.has(task)) {
-                continue;
+            let Some(is_task) = event.task().and_then(|task| owned.get(task)) else { continue };
+            if is_task
+                && let Event::Started(view)
+                | Event::Resumed(view)
+                | Event::Preempted(view)
+                | Event::Ended(view) = &event
+            {
+                let params = now(view, Era::Legacy).json(Era::Legacy);
+                self.1.push_back(("notifications/tasks/status", params));
             }
             match event {
                 Event::Progress { task, says, percent } => return Some(progress(&task, &says, percent)),
@@ -88,7 +130,7 @@ impl Heard {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.0.is_empty() && self.1.is_empty()
     }
 
     /// What a client has to be told of a task after events were lost.

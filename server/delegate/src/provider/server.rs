@@ -1,10 +1,11 @@
 //! The provider itself: begins calls, and sends what its client has to be told.
 //! It must never answer a call twice, nor wait for the engine on the connection.
 
-use entraclaw_mcp::{Begun, Call, Connection, Offer, Offers, Provider, Receipt, Refusal};
+use entraclaw_mcp::message::Object;
+use entraclaw_mcp::{Begun, Call, Caller, Connection, Era, Offers, Provider, Receipt, Refusal};
 use entraclaw_work::Move;
 use futures_util::FutureExt as _;
-use futures_util::future::{BoxFuture, pending};
+use futures_util::future::BoxFuture;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::timeout_at;
@@ -12,7 +13,8 @@ use tokio::time::timeout_at;
 use super::calls::{At, begin, ended};
 use super::handed::{Handed, Handing};
 use super::notices::{Heard, Owned};
-use super::tools::{SET, tools};
+use super::tasks::TaskCalls;
+use super::tools::offers;
 use super::wait::Waiting;
 use crate::engine::{Engine, Event, TaskView};
 use crate::outbox::{Callers, Connected, Outbox};
@@ -25,6 +27,7 @@ pub struct DelegateProvider {
     heard: Heard,
     owned: Owned,
     handed: Handed,
+    tasks: TaskCalls,
     outbox: Option<Outbox>,
     callers: Callers,
     /// This client among the callers, once it has called.
@@ -43,6 +46,7 @@ impl DelegateProvider {
             heard: Heard::default(),
             owned: Owned::default(),
             handed: Handed::default(),
+            tasks: TaskCalls::default(),
             outbox: None,
             callers: Callers::default(),
             connected: None,
@@ -54,6 +58,15 @@ impl DelegateProvider {
     pub fn with_outbox(engine: Engine, outbox: Outbox) -> Self {
         let callers = outbox.callers.clone();
         Self { outbox: Some(outbox), callers, ..Self::new(engine) }
+    }
+
+    fn handing(&self, connection: &mut Connection) -> Handing {
+        Handing {
+            engine: self.engine.clone(),
+            callers: self.callers.clone(),
+            handed: self.handed.clone(),
+            number: connection.next_number(),
+        }
     }
 
     fn catch_up(&mut self) {
@@ -73,8 +86,7 @@ impl DelegateProvider {
 
 impl Provider for DelegateProvider {
     fn offers(&self) -> Offers {
-        let tools = tools(&self.engine.capabilities());
-        Offers { tools: tools.into_iter().map(|tool| Offer::new(SET, tool)).collect(), ..Offers::default() }
+        offers(&self.engine.capabilities())
     }
 
     fn call(&mut self, call: Call<'_>, connection: &mut Connection) -> Result<Begun, Refusal> {
@@ -89,14 +101,11 @@ impl Provider for DelegateProvider {
             engine: self.engine.clone(),
             source,
             owned: self.owned.clone(),
-            handing: Handing {
-                engine: self.engine.clone(),
-                callers: self.callers.clone(),
-                handed: self.handed.clone(),
-                number: connection.next_number(),
-            },
+            handing: self.handing(connection),
+            task: call.task,
             waiting: Waiting {
                 is_woken,
+                takes_task: call.task == Some(Era::Modern),
                 until: call.until,
                 beyond: call.beyond,
                 progress: call.progress,
@@ -112,6 +121,20 @@ impl Provider for DelegateProvider {
             };
             done.unwrap_or_else(|failure| failure.answer())
         }))
+    }
+
+    fn request(
+        &mut self,
+        caller: &Caller,
+        method: &str,
+        params: &Object,
+        connection: &mut Connection,
+    ) -> bool {
+        if !method.starts_with("tasks/") {
+            return false;
+        }
+        let handing = self.handing(connection);
+        self.tasks.request(caller, method, params, (handing, self.owned.listed()), connection)
     }
 
     fn written(&mut self, receipt: &Receipt) {
@@ -130,6 +153,9 @@ impl Provider for DelegateProvider {
     }
 
     fn pump(&mut self, connection: &mut Connection) {
+        for receipt in self.tasks.send(connection) {
+            drop(self.handed.take(&receipt));
+        }
         if connection.ready().is_none() {
             // A client that is not to be told anything unasked polls.
             self.heard = Heard::default();
@@ -145,7 +171,7 @@ impl Provider for DelegateProvider {
     fn changed(&mut self, has_room: bool) -> BoxFuture<'_, ()> {
         async move {
             loop {
-                if has_room && !self.heard.is_empty() {
+                if has_room && (!self.heard.is_empty() || self.tasks.has_answers()) {
                     return;
                 }
                 if let Some(looking) = &mut self.catches_up {
@@ -156,8 +182,16 @@ impl Provider for DelegateProvider {
                     }
                     continue;
                 }
-                let Some(events) = &mut self.events else { return pending().await };
-                match events.recv().await {
+                let Some(events) = &mut self.events else {
+                    self.tasks.next().await;
+                    continue;
+                };
+                let heard = tokio::select! {
+                    biased;
+                    () = self.tasks.next() => continue,
+                    heard = events.recv() => heard,
+                };
+                match heard {
                     Ok(event) => self.heard.hear(event),
                     Err(RecvError::Lagged(_)) => self.catch_up(),
                     Err(RecvError::Closed) => self.events = None,

@@ -1,9 +1,9 @@
 //! The same tools while there is no engine. The connection answers each call with its trouble, which says what to start.
 //! It must never answer a call by itself.
 
-use entraclaw_mcp::{Begun, Call, Connection, Offer, Offers, Provider, Refusal};
+use entraclaw_mcp::{Begun, Call, Connection, Offers, Provider, Refusal};
 
-use super::tools::{SET, tools};
+use super::tools::offers;
 use crate::engine::Capabilities;
 
 /// Stands in for the provider of an engine that does not run.
@@ -11,8 +11,7 @@ pub struct StandIn;
 
 impl Provider for StandIn {
     fn offers(&self) -> Offers {
-        let tools = tools(&Capabilities::default());
-        Offers { tools: tools.into_iter().map(|tool| Offer::new(SET, tool)).collect(), ..Offers::default() }
+        offers(&Capabilities::default())
     }
 
     fn call(&mut self, _call: Call<'_>, _connection: &mut Connection) -> Result<Begun, Refusal> {

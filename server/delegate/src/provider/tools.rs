@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use entraclaw_mcp::message::Object;
+use entraclaw_mcp::{Offer, Offers};
 use rmcp::model::{Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
@@ -20,7 +21,7 @@ pub fn tool_names() -> [&'static str; 7] {
 }
 
 /// The tools, with what this model has proven to do well.
-pub(super) fn tools(known: &Capabilities) -> Vec<Tool> {
+fn tools(known: &Capabilities) -> Vec<Tool> {
     let hints = Hint::ALL.map(Hint::as_str);
     let kinds = IssueKind::ALL.map(IssueKind::as_str);
     let task_id = |says: &str| json!({"type": "string", "description": says});
@@ -115,6 +116,15 @@ pub(super) fn tools(known: &Capabilities) -> Vec<Tool> {
             true,
         ),
     ]
+}
+
+/// The offers: only the one that hands over a task goes on as one of the protocol.
+pub(super) fn offers(known: &Capabilities) -> Offers {
+    let offer = |tool: Tool| {
+        let may_be_task = tool.name == "chat";
+        Offer { may_be_task, may_be_session_task: may_be_task, ..Offer::new(SET, tool) }
+    };
+    Offers { tools: tools(known).into_iter().map(offer).collect(), ..Offers::default() }
 }
 
 /// What this model has proven, in a sentence; empty as long as too little is known.

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use entraclaw_mcp::{Answer, Beyond, Cancellation, Progress};
+use entraclaw_mcp::{Answer, Beyond, Cancellation, Era, Progress};
 use entraclaw_work::Move;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep_until};
 use super::failure::Failure;
 use super::handed::Handing;
 use super::shapes;
+use super::tasks::now;
 use crate::engine::{EngineError, Event};
 use crate::task::{TaskId, TaskState};
 
@@ -29,6 +30,8 @@ pub(super) struct Waiting {
     pub(super) beyond: Beyond,
     pub(super) progress: Progress,
     pub(super) cancellation: Cancellation,
+    /// Whether the client takes a task of the extension in place of an answer that is not the last.
+    pub(super) takes_task: bool,
     /// Whether a result that comes after the answer wakes the host by its inbox.
     pub(super) is_woken: bool,
 }
@@ -72,6 +75,9 @@ pub(super) async fn wait(
                 return Ok(Failure::new("execution_error", "the call was cancelled, and its task too").answer());
             }
             event = events.recv() => match event {
+                Ok(Event::Preempted(view)) if view.task.id == *id && waiting.takes_task => {
+                    return Ok(Answer::task_in(Era::Modern, &now(&view, Era::Modern)));
+                }
                 Ok(Event::Ended(view) | Event::Preempted(view)) if view.task.id == *id => {
                     return handing.answer(&view, 0).await;
                 }
@@ -90,6 +96,10 @@ pub(super) async fn wait(
             () = sleep_until(next) => {
                 let view = engine.poll(id).await?;
                 if Instant::now() >= deadline {
+                    if waiting.takes_task && !view.task.state.is_ended() {
+                        handing.callers.asked(id);
+                        return Ok(Answer::task_in(Era::Modern, &now(&view, Era::Modern)));
+                    }
                     if waiting.is_woken && !view.task.state.is_ended() {
                         handing.callers.promised(id);
                     }

@@ -375,3 +375,99 @@ async fn cancels_and_goes_away(rig: &Rig, mut host: Host) {
     sleep(Duration::from_secs(1)).await;
     assert_eq!(rig.engine.snapshot(0).await.unwrap().queue.len(), 1);
 }
+
+const EXTENSION: &str = "io.modelcontextprotocol/tasks";
+
+/// The `_meta` of a client of 2026-07-28, with the extension for tasks.
+fn modern() -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "opencode", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {"extensions": {EXTENSION: {}}}
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_goes_on_as_a_task_of_the_session() {
+    let rig = Rig::new();
+    let host = Host::met(&rig, "claude-code").await;
+    session_task(&rig, host).await;
+    let rig = Rig::new();
+    let host = Host::far(&rig, "claude-code").await;
+    session_task(&rig, host).await;
+}
+
+async fn session_task(rig: &Rig, mut host: Host) {
+    let tools = host.ask("tools/list", json!({})).await;
+    let chat = tools["result"]["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == "chat");
+    assert_eq!(chat.unwrap()["execution"], json!({"taskSupport": "optional"}));
+    rig.fakes.world().word_ms = 1_000;
+    let plan = Plan::new("a", 5, "");
+    let call =
+        |name: &str, arguments: Value| json!({"name": name, "arguments": arguments, "task": {"ttl": 60_000}});
+    let made = host.ask("tools/call", call("chat", json!({"message": plan.message()}))).await;
+    let task = made["result"]["task"].clone();
+    assert_eq!((&task["status"], &task["ttl"]), (&json!("working"), &Value::Null), "{made}");
+    let named = json!({"taskId": task["taskId"]});
+    sleep(Duration::from_millis(1_500)).await;
+    let got = host.ask("tasks/get", named.clone()).await["result"].clone();
+    assert_eq!((&got["status"], &got["statusMessage"]), (&json!("working"), &json!("Writing the answer")));
+    let waits = host.send("tasks/result", named.clone()).await;
+    let listed = host.ask("tasks/list", json!({})).await["result"]["tasks"].clone();
+    assert_eq!(listed[0]["taskId"], task["taskId"]);
+    let answer = host.answer(waits).await;
+    let (done, is_error) = read(&answer);
+    assert!(!is_error && done["response"] == plan.answer(), "{done}");
+    assert_eq!(answer["result"]["_meta"]["io.modelcontextprotocol/related-task"], named);
+    let status = host.told("notifications/tasks/status").await;
+    assert_eq!(status["taskId"], task["taskId"]);
+    assert_eq!(host.ask("tasks/get", named.clone()).await["result"]["status"], "completed");
+    assert_eq!(host.ask("tasks/cancel", named).await["error"]["code"], -32602);
+
+    let made =
+        host.ask("tools/call", call("chat", json!({"message": Plan::new("b", 90, "").message()}))).await;
+    let named = json!({"taskId": made["result"]["task"]["taskId"]});
+    assert_eq!(host.ask("tasks/cancel", named).await["result"]["status"], "cancelled");
+    let refused = host.ask("tools/call", call("status", json!({}))).await;
+    assert_eq!(refused["error"]["code"], -32601, "{refused}");
+    for id in ["task_0000000000000000", "other"] {
+        assert_eq!(host.ask("tasks/get", json!({"taskId": id})).await["error"]["code"], -32602);
+    }
+    let person = rig.person(&Plan::new("me", 2, "")).await;
+    assert_eq!(host.ask("tasks/result", json!({"taskId": person})).await["error"]["code"], -32602);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_that_takes_longer_goes_on_as_a_task_of_the_extension() {
+    for is_far in [false, true] {
+        let rig = Rig::new();
+        rig.fakes.world().word_ms = 1_000;
+        let mut host =
+            if is_far { Host::far(&rig, "opencode").await } else { Host::met(&rig, "opencode").await };
+        let plan = Plan::new("a", 100, "");
+        let arguments = json!({"message": plan.message(), "wait": true});
+        let params = json!({"name": "chat", "arguments": arguments, "_meta": modern()});
+        let made = host.ask("tools/call", params).await["result"].clone();
+        assert_eq!((&made["resultType"], &made["status"]), (&json!("task"), &json!("working")), "{made}");
+        let named = || json!({"taskId": made["taskId"], "_meta": modern()});
+        let got = host.ask("tasks/get", named()).await["result"].clone();
+        assert_eq!((&got["status"], &got["ttlMs"]), (&json!("working"), &Value::Null), "{got}");
+        sleep(Duration::from_secs(100)).await;
+        let got = host.ask("tasks/get", named()).await["result"].clone();
+        assert_eq!(got["status"], "completed");
+        let text = got["result"]["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains(&plan.answer()) && got["result"]["resultType"] == "complete", "{got}");
+        let without = json!({"taskId": made["taskId"], "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {}
+        }});
+        assert_eq!(host.ask("tasks/get", without).await["error"]["code"], -32021);
+
+        let arguments = json!({"message": Plan::new("b", 300, "").message(), "wait": true});
+        let params = json!({"name": "chat", "arguments": arguments, "_meta": modern()});
+        let made = host.ask("tools/call", params).await["result"].clone();
+        let named = json!({"taskId": made["taskId"], "_meta": modern()});
+        assert_eq!(host.ask("tasks/cancel", named.clone()).await["result"]["resultType"], "complete");
+        assert_eq!(host.ask("tasks/get", named).await["result"]["status"], "cancelled");
+    }
+}

@@ -48,7 +48,8 @@ impl World {
         };
         let model = runtime.block_on(async { listen(&Server::new(script)).await }).unwrap();
         let folder = tempfile::tempdir().unwrap();
-        std::fs::create_dir(folder.path().join("project")).unwrap();
+        // A folder above may be a repository of its own.
+        std::fs::create_dir_all(folder.path().join("project/.git")).unwrap();
         Self { folder, model, _runtime: runtime }
     }
 

@@ -262,7 +262,7 @@ impl Provider for InboxProvider {
     fn offers(&self) -> Offers {
         let tool = |tool: rmcp::model::Tool| {
             let may_be_task = tool.name == WAIT_FOR_INBOUND_MESSAGE;
-            Offer { set: ToolSet::Inbound.as_str(), tool, may_be_task }
+            Offer { may_be_task, ..Offer::new(ToolSet::Inbound.as_str(), tool) }
         };
         Offers {
             tools: catalog::inbound().into_iter().map(tool).collect(),

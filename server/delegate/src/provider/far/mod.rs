@@ -7,24 +7,34 @@ mod link;
 
 use std::collections::VecDeque;
 
-use entraclaw_mcp::message::Object;
+use entraclaw_mcp::message::{Object, RpcError};
 use entraclaw_mcp::{
-    Answer, Begun, Beyond, Call, Caller, Connection, LEGACY_NEWEST, Offer, Offers, Provider, Refusal,
+    Answer, Begun, Beyond, Call, Caller, Connection, LEGACY_NEWEST, Offers, Provider, Refusal, Route,
 };
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, pending};
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
 use tokio::io::DuplexStream;
 use tokio::sync::mpsc::Receiver;
 use tokio::time::timeout_at;
 
-use self::link::{Link, Said};
+use self::link::{Link, Outcome, Said};
 use super::failure::Failure;
-use super::tools::{SET, tools};
+use super::tools::offers;
 use crate::engine::Capabilities;
 
 /// Most notices that wait for a host that does not read; then the oldest goes. What it missed it reads by `poll_task`.
 const HEARD_MAX: usize = 256;
+
+/// Most requests about tasks that wait for the engine.
+const ASKED_MAX: usize = 64;
+/// The methods of tasks, in both forms.
+const METHODS: [&str; 5] = ["tasks/get", "tasks/result", "tasks/list", "tasks/cancel", "tasks/update"];
+/// What is said when the engine does not answer.
+const GONE: &str = "the engine of this project did not answer; what it had taken is kept, so look with `status` or `get_history` \
+                    before you ask again";
 
 /// Makes the connection to the engine, or to what stands in for it. It is called once, inside a runtime.
 pub type Connects = Box<dyn FnOnce() -> DuplexStream + Send>;
@@ -36,12 +46,22 @@ pub struct FarProvider {
     /// What the engine tells unasked.
     said: Option<Receiver<Said>>,
     heard: VecDeque<Said>,
+    /// Requests about tasks that the engine has not answered, and answers that are to be sent.
+    asked: FuturesUnordered<BoxFuture<'static, (Route, Outcome)>>,
+    answered: Vec<(Route, Outcome)>,
 }
 
 impl FarProvider {
     /// The provider over a connection that is made with the first call.
     pub fn new(connects: Connects) -> Self {
-        Self { connects: Some(connects), link: None, said: None, heard: VecDeque::new() }
+        Self {
+            connects: Some(connects),
+            link: None,
+            said: None,
+            heard: VecDeque::new(),
+            asked: FuturesUnordered::new(),
+            answered: Vec::new(),
+        }
     }
 
     /// The link to the engine, which is opened in the name of the client that calls first.
@@ -62,8 +82,7 @@ impl FarProvider {
 impl Provider for FarProvider {
     fn offers(&self) -> Offers {
         // What the engine's model has proven is not known before the first call.
-        let tools = tools(&Capabilities::default());
-        Offers { tools: tools.into_iter().map(|tool| Offer::new(SET, tool)).collect(), ..Offers::default() }
+        offers(&Capabilities::default())
     }
 
     fn call(&mut self, call: Call<'_>, _connection: &mut Connection) -> Result<Begun, Refusal> {
@@ -97,7 +116,42 @@ impl Provider for FarProvider {
         }))
     }
 
+    fn request(
+        &mut self,
+        caller: &Caller,
+        method: &str,
+        params: &Object,
+        connection: &mut Connection,
+    ) -> bool {
+        let Some(method) = METHODS.into_iter().find(|known| *known == method) else { return false };
+        let is_ours = |id: &Value| id.as_str().is_some_and(|id| id.starts_with("task_"));
+        if method != "tasks/list" && !params.get("taskId").is_some_and(is_ours) {
+            return false;
+        }
+        let asked = self.link(caller).and_then(|link| link.ask(method, params.clone(), None));
+        let Some(asked) = asked.filter(|_| self.asked.len() < ASKED_MAX) else {
+            let error = RpcError::new(ErrorCode::INTERNAL_ERROR, GONE);
+            connection.answer(&caller.route, Err(error), Vec::new());
+            return true;
+        };
+        connection.hold(&caller.route);
+        let route = caller.route.clone();
+        self.asked.push(
+            async move {
+                let gone = || Err(RpcError::new(ErrorCode::INTERNAL_ERROR, GONE));
+                (route, asked.answered.await.unwrap_or_else(|_| gone()))
+            }
+            .boxed(),
+        );
+        true
+    }
+
     fn pump(&mut self, connection: &mut Connection) {
+        for (route, outcome) in std::mem::take(&mut self.answered) {
+            if connection.release(&route.id) {
+                connection.answer(&route, outcome, Vec::new());
+            }
+        }
         if connection.ready().is_none() {
             // A client that is not to be told anything unasked polls.
             self.heard.clear();
@@ -113,11 +167,18 @@ impl Provider for FarProvider {
     fn changed(&mut self, has_room: bool) -> BoxFuture<'_, ()> {
         async move {
             loop {
-                if has_room && !self.heard.is_empty() {
+                if has_room && !(self.heard.is_empty() && self.answered.is_empty()) {
                     return;
                 }
-                let Some(said) = &mut self.said else { return pending().await };
-                match said.recv().await {
+                let said = tokio::select! {
+                    biased;
+                    Some(answered) = self.asked.next(), if !self.asked.is_empty() => {
+                        self.answered.push(answered);
+                        continue;
+                    }
+                    said = next_of(&mut self.said) => said,
+                };
+                match said {
                     Some(one) => {
                         if self.heard.len() >= HEARD_MAX {
                             self.heard.pop_front();
@@ -132,9 +193,14 @@ impl Provider for FarProvider {
     }
 }
 
-/// What is said when the engine does not answer.
+async fn next_of(said: &mut Option<Receiver<Said>>) -> Option<Said> {
+    match said {
+        Some(said) => said.recv().await,
+        None => pending().await,
+    }
+}
+
+/// The same as the text of a call.
 fn gone() -> Refusal {
-    let says = "the engine of this project did not answer; what it had taken is kept, so look with `status` or `get_history` \
-                before you ask again";
-    Failure::new("execution_error", says).text()
+    Failure::new("execution_error", GONE).text()
 }
