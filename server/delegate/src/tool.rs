@@ -1,10 +1,13 @@
 //! The seam between the engine and the tools that a model may use in a project.
 
+use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value};
 use tokio::sync::watch;
 
 use entraclaw_models::{ToolRequest, ToolSchema};
+
+use crate::task::{Task, TaskId};
 
 /// What becomes of a running tool when a person's message comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,4 +53,30 @@ pub trait Toolbox: Send + Sync {
     /// Runs one tool. When `stop` becomes true it ends at once, with everything that it started.
     fn run<'a>(&'a self, request: &'a ToolRequest, stop: watch::Receiver<bool>)
     -> BoxFuture<'a, ToolOutcome>;
+
+    /// Runs one tool for this task. Tools whose tasks all work in one place need not know it.
+    fn run_for<'a>(
+        &'a self,
+        _task: &'a Task,
+        request: &'a ToolRequest,
+        stop: watch::Receiver<bool>,
+    ) -> BoxFuture<'a, ToolOutcome> {
+        self.run(request, stop)
+    }
+
+    /// Whether [`Toolbox::report`] is asked before the answer of this task is told.
+    fn reports(&self, _task: &Task) -> bool {
+        false
+    }
+
+    /// Keeps what a task has done, and says where, as a part of its answer. It may be asked again.
+    fn report<'a>(&'a self, _task: &'a TaskId) -> BoxFuture<'a, Option<String>> {
+        std::future::ready(None).boxed()
+    }
+
+    /// Learns that a task has ended, whichever way.
+    fn ended(&self, _task: &TaskId) {}
+
+    /// Learns which tasks an earlier engine has left open; what it had for others is not needed any more.
+    fn begins(&self, _open: &[TaskId]) {}
 }

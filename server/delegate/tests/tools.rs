@@ -13,8 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use entraclaw_delegate::tools::ProjectTools;
-use entraclaw_delegate::{Patience, ToolOutcome, Toolbox};
+use entraclaw_delegate::tools::{ProjectTools, WorktreeParts, WorktreeTools};
+use entraclaw_delegate::store::{Memory, NewTask, Place, Store};
+use entraclaw_delegate::{Hint, Patience, Source, Task, TaskId, ToolOutcome, Toolbox};
 use entraclaw_models::ToolRequest;
 use entraclaw_sandbox::{Sandbox, Surroundings};
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -37,6 +38,8 @@ fn main() -> ExitCode {
         trial("what is ignored is not found", finding),
         trial("wrong arguments are told in a sentence", wrong_arguments),
         trial("a killed writer leaves no half file", killed_writer),
+        trial("each task of a host works in a worktree", worktrees),
+        trial("a worktree outlives its engine, and what is left over goes", left_over_worktrees),
     ];
     let program = std::env::current_exe().unwrap();
     let found = runtime().block_on(entraclaw_sandbox::probe(&program));
@@ -370,4 +373,130 @@ fn checking(project: &Project) {
     let clean = project.works("lsp_diagnostics", json!({"path": "b.py"}));
     assert!(clean.contains("nothing found"), "{clean}");
     project.fails("lsp_diagnostics", json!({"path": "c.py"}), "not there");
+}
+
+fn git(folder: &Path, words: &[&str]) -> String {
+    let mut command = std::process::Command::new("git");
+    command.arg("-C").arg(folder).args(["-c", "user.name=Alice", "-c", "user.email=alice@contoso.com"]);
+    let output = command.args(words).output().unwrap();
+    assert!(output.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+fn in_git(project: &Project) {
+    let folder = project.path("project");
+    project.put("project/README", "one\n");
+    for words in [&["init", "--quiet"][..], &["add", "--all"], &["commit", "--quiet", "-m", "begin"]] {
+        git(&folder, words);
+    }
+    fs::create_dir_all(project.path("trees")).unwrap();
+}
+
+fn with_worktrees(project: &Project) -> WorktreeTools {
+    let parts = WorktreeParts {
+        project: project.path("project"),
+        base: project.path("trees"),
+        surroundings: Surroundings::default(),
+        program: std::env::current_exe().unwrap(),
+        sandbox: project.path("base"),
+    };
+    project.runtime.block_on(async {
+        let policy = parts.surroundings.policy(&parts.project).unwrap();
+        let inner = tools(&parts.project, &parts.sandbox).await;
+        WorktreeTools::new(inner, policy, parts).await.unwrap()
+    })
+}
+
+fn task(bits: u64, source: Source) -> Task {
+    let mut store = Store::open(&Place::Memory(Memory::default())).unwrap();
+    let (id, message) = (TaskId::of(bits), "do it".to_owned());
+    store.add_task(&NewTask { id, source, message, context: Vec::new(), hint: Hint::General }, 1).unwrap()
+}
+
+fn run_for(project: &Project, tools: &WorktreeTools, task: &Task, name: &str, arguments: Value) -> ToolOutcome {
+    let (_stop, never) = watch::channel(false);
+    project.runtime.block_on(tools.run_for(task, &request(name, arguments), never))
+}
+
+fn worktrees(project: &Project) {
+    in_git(project);
+    let folder = project.path("project");
+    let tools = with_worktrees(project);
+    let (one, other) = (task(1, Source::host("codex")), task(2, Source::host("codex")));
+    let person = task(3, Source::You);
+    // An absolute path in the project is meant in the worktree.
+    let path = folder.join("README").display().to_string();
+    for (of, text) in [(&one, "one of a\n"), (&other, "one of b\n")] {
+        let ended = run_for(project, &tools, of, "write_file", json!({"path": path, "content": text}));
+        assert!(ended.succeeded, "{}", ended.text);
+    }
+    let read = run_for(project, &tools, &one, "read_file", json!({"path": "README"}));
+    assert!(read.text.contains("one of a"), "{}", read.text);
+    assert_eq!(project.text("project/README"), "one\n");
+    assert_eq!(git(&folder, &["status", "--porcelain"]), "");
+    let mine = run_for(project, &tools, &person, "write_file", json!({"path": "mine", "content": "x\n"}));
+    assert!(mine.succeeded && !tools.reports(&person) && tools.reports(&one));
+    assert_eq!(project.text("project/mine"), "x\n");
+
+    let report = project.runtime.block_on(tools.report(&one.id)).unwrap();
+    let branch = format!("entraclaw/{}", one.id);
+    assert!(report.contains(&branch) && report.contains("README") && report.contains("Changed 1 file"), "{report}");
+    assert_eq!(project.runtime.block_on(tools.report(&one.id)).unwrap(), report, "it may be asked again");
+    project.runtime.block_on(async {
+        tools.ended(&one.id);
+        tools.ended(&other.id);
+    });
+    for task in [&one, &other] {
+        let tree = project.path("trees").join(format!("worktree-{}", task.id));
+        project.runtime.block_on(async {
+            for _ in 0..500 {
+                if !tree.exists() {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        });
+        assert!(!tree.exists(), "{} is still there", tree.display());
+    }
+    assert_eq!(git(&folder, &["show", &format!("{branch}:README")]), "one of a");
+    assert_eq!(git(&folder, &["show", &format!("entraclaw/{}:README", other.id)]), "one of b");
+    assert_eq!(git(&folder, &["rev-list", "--count", "HEAD"]), "1", "nothing is merged");
+    assert_eq!(git(&folder, &["worktree", "list"]).lines().count(), 1);
+}
+
+fn left_over_worktrees(project: &Project) {
+    in_git(project);
+    let folder = project.path("project");
+    let (open, lost, idle) =
+        (task(1, Source::host("codex")), task(2, Source::host("codex")), task(4, Source::host("codex")));
+    let tree = |task: &Task| project.path("trees").join(format!("worktree-{}", task.id));
+    {
+        let tools = with_worktrees(project);
+        for of in [&open, &lost] {
+            run_for(project, &tools, of, "write_file", json!({"path": "new", "content": "y\n"}));
+        }
+        run_for(project, &tools, &idle, "read_file", json!({"path": "README"}));
+    }
+    // The process died in the middle of a commit.
+    let lock = git(&tree(&open), &["rev-parse", "--path-format=absolute", "--git-path", "index.lock"]);
+    fs::write(lock, "").unwrap();
+    let tools = with_worktrees(project);
+    project.runtime.block_on(async {
+        tools.begins(std::slice::from_ref(&open.id));
+        for _ in 0..500 {
+            if !tree(&lost).exists() && !tree(&idle).exists() {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    assert!(tree(&open).exists() && !tree(&lost).exists() && !tree(&idle).exists());
+    assert_eq!(git(&folder, &["show", &format!("entraclaw/{}:new", lost.id)]), "y", "nothing is lost");
+    let branches = git(&folder, &["branch", "--list", "entraclaw/*"]);
+    assert!(!branches.contains(&idle.id.0), "nothing was changed there: {branches}");
+    // The open one goes on in the same worktree.
+    let read = run_for(project, &tools, &open, "read_file", json!({"path": "new"}));
+    assert!(read.text.contains('y'), "{}", read.text);
+    let report = project.runtime.block_on(tools.report(&open.id)).unwrap();
+    assert!(report.contains("Changed 1 file"), "{report}");
 }

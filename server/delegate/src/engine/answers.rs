@@ -114,6 +114,7 @@ impl Core {
             Doing::BringingBack(..) | Doing::Holding(..) => "Going on where it was".to_owned(),
             Doing::Asking(asking) if asking.has_said() => "Writing the answer".to_owned(),
             Doing::Asking(_) => "Waiting for the model's first word".to_owned(),
+            Doing::Reporting(..) => "Keeping what was done".to_owned(),
             Doing::Tool(running) => says(&running.request),
             Doing::Approval(..) => "Waiting for a person's approval".to_owned(),
         }

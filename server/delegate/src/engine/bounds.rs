@@ -41,6 +41,8 @@ pub struct Bounds {
     pub bring_back_ms_max: u64,
     /// Longest run of one tool.
     pub tool_ms_max: u64,
+    /// How long it may take to keep what a task has done.
+    pub report_ms_max: u64,
     /// How long a tool may take to end that was stopped.
     pub tool_stop_ms_max: u64,
     /// How long a person may take to approve a tool call; then it is refused.
@@ -72,6 +74,7 @@ impl Default for Bounds {
             hold_ms_max: 80,
             bring_back_ms_max: 10_000,
             tool_ms_max: 10 * 60_000,
+            report_ms_max: 60_000,
             tool_stop_ms_max: 5_000,
             approval_ms_max: 10 * 60_000,
             partial_every_ms: 500,

@@ -25,6 +25,9 @@ use crate::store::{Store, StoreError};
 use crate::task::TaskId;
 use crate::tool::{ToolOutcome, Toolbox};
 
+/// What is told of the work of a task that could not be kept in time.
+const NOT_REPORTED: &str = "The changes of this task could not be committed in time; they are kept until they are.";
+
 /// What is under way.
 pub(super) enum Doing {
     /// Nothing; what is next has to be decided.
@@ -37,6 +40,8 @@ pub(super) enum Doing {
     Asking(Box<Asking>),
     /// The server holds the step of a task that was paused.
     Holding(TaskId, BoxFuture<'static, Option<Held>>, Instant),
+    /// What a task has done is kept, before its answer is told.
+    Reporting(TaskId, BoxFuture<'static, Option<String>>, Instant),
     /// A tool runs.
     Tool(Box<Running>),
     /// A tool call waits for a person.
@@ -52,6 +57,7 @@ pub(super) enum Happened {
     Piece(Piece),
     Answered(Result<Answer, ModelError>),
     Held(Option<Held>),
+    Reported(Option<String>),
     ToolEnded(ToolOutcome),
     TimeIsUp,
 }
@@ -64,6 +70,7 @@ impl Doing {
             Self::Facts(reading, _) => Happened::Facts(reading.await),
             Self::BringingBack(bringing, _) => Happened::BroughtBack(bringing.await),
             Self::Holding(_, holding, _) => Happened::Held(holding.await),
+            Self::Reporting(_, reporting, _) => Happened::Reported(reporting.await),
             Self::Tool(running) => Happened::ToolEnded((&mut running.work).await),
             Self::Asking(asking) => tokio::select! {
                 biased;
@@ -80,6 +87,7 @@ impl Doing {
             Self::Facts(_, at)
             | Self::BringingBack(_, at)
             | Self::Holding(_, _, at)
+            | Self::Reporting(_, _, at)
             | Self::Approval(_, at)
             | Self::Waiting(at) => Some(*at),
             Self::Asking(asking) => Some(asking.due()),
@@ -194,6 +202,7 @@ impl Core {
             Happened::Piece(piece) => self.on_piece(piece),
             Happened::Answered(answer) => self.on_answered(answer),
             Happened::Held(held) => self.on_held(held),
+            Happened::Reported(report) => self.on_reported(report),
             Happened::ToolEnded(outcome) => self.on_tool_ended(outcome),
             Happened::TimeIsUp => self.on_time(),
         }
@@ -215,6 +224,7 @@ impl Core {
                 Ok(())
             }
             Doing::Holding(..) => self.on_held(None),
+            Doing::Reporting(..) => self.on_reported(Some(NOT_REPORTED.to_owned())),
             Doing::Approval(number, _) => {
                 let number = *number;
                 self.refuse_call(

@@ -22,7 +22,7 @@ struct Cut {
 impl Core {
     /// Pauses the task that runs, because a person waits. Returns `false` while its tool still runs.
     pub(super) fn pause_running(&mut self) -> Result<bool, StoreError> {
-        if let Doing::Tool(_) = &self.doing {
+        if let Doing::Tool(_) | Doing::Reporting(..) = &self.doing {
             self.stop_tool(Stopped::ForNow, false);
             return Ok(false);
         }
@@ -51,7 +51,7 @@ impl Core {
     fn cut(&mut self) -> Cut {
         match std::mem::replace(&mut self.doing, Doing::Nothing) {
             Doing::Asking(asking) => Cut { partial: Some(asking.cut()), was_asking: true },
-            other @ (Doing::Holding(..) | Doing::Tool(_)) => {
+            other @ (Doing::Holding(..) | Doing::Tool(_) | Doing::Reporting(..)) => {
                 self.doing = other;
                 Cut { partial: None, was_asking: false }
             }
@@ -92,6 +92,7 @@ impl Core {
         }
         self.store.cancel_task(id, reason, &partial, worked_ms, self.now_ms())?;
         self.queue.remove(id);
+        self.toolbox.ended(id);
         let view = self.view(id)?;
         self.tell(Event::Ended(view.clone()));
         self.renew_known()?;
@@ -100,7 +101,7 @@ impl Core {
 
     /// Ends what is under way, because the engine ends. A tool that must not be cut in half is waited for.
     pub(super) fn wind_down(&mut self) -> Result<(), StoreError> {
-        if let Doing::Tool(_) = &self.doing {
+        if let Doing::Tool(_) | Doing::Reporting(..) = &self.doing {
             self.stop_tool(Stopped::ForNow, false);
             return Ok(());
         }

@@ -28,7 +28,10 @@ pub(super) fn unknown(why: &str) -> CallResult {
 impl Core {
     /// Puts every task that has not ended into the queue, in its old order.
     pub(super) fn recover(&mut self) -> Result<(), StoreError> {
-        for task in self.store.open_tasks()? {
+        let open = self.store.open_tasks()?;
+        let ids: Vec<_> = open.iter().map(|task| task.id.clone()).collect();
+        self.toolbox.begins(&ids);
+        for task in open {
             for call in self.store.calls(&task.id)? {
                 if call.state == CallState::Running {
                     self.recover_call(&call)?;

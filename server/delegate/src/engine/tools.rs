@@ -83,8 +83,8 @@ impl Core {
         let percent = super::answers::percent(task.step);
         self.tell(Event::Progress { task: task.id.clone(), says: says(&call.request), percent });
         let (stop, stops) = watch::channel(false);
-        let (toolbox, request) = (self.toolbox.clone(), call.request.clone());
-        let work = Box::pin(async move { toolbox.run(&request, stops).await });
+        let (toolbox, request, of) = (self.toolbox.clone(), call.request.clone(), task.clone());
+        let work = Box::pin(async move { toolbox.run_for(&of, &request, stops).await });
         self.doing = Doing::Tool(Box::new(Running {
             task: task.id.clone(),
             number: call.number,

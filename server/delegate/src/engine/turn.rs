@@ -103,13 +103,32 @@ impl Core {
     }
 
     fn finish(&mut self, task: &Task, steps: &[Step]) -> Result<(), StoreError> {
-        let said = steps.iter().rev().map(|step| step.text.trim()).find(|text| !text.is_empty());
-        match said {
+        match last_words(steps) {
+            Some(_) if self.toolbox.reports(task) => {
+                let (toolbox, id) = (self.toolbox.clone(), task.id.clone());
+                let reporting = Box::pin(async move { toolbox.report(&id).await });
+                let due = Self::after(self.bounds.report_ms_max);
+                self.doing = Doing::Reporting(task.id.clone(), reporting, due);
+                Ok(())
+            }
             Some(text) => self.end(&task.id, TaskState::Completed, Some(text)),
             None => {
                 self.fail(task, "the model ended its answer without a word; ask again, or in other words")
             }
         }
+    }
+
+    /// What a task has done is kept: its answer is told, and where that is.
+    pub(super) fn on_reported(&mut self, report: Option<String>) -> Result<(), StoreError> {
+        let Doing::Reporting(id, ..) = std::mem::replace(&mut self.doing, Doing::Nothing) else { return Ok(()) };
+        // It may have been cancelled meanwhile.
+        if self.turn.as_ref().is_none_or(|turn| turn.task != id) {
+            return Ok(());
+        }
+        let steps = self.store.steps(&id)?;
+        let said = last_words(&steps).unwrap_or_default();
+        let text = report.map_or_else(|| said.to_owned(), |report| format!("{said}\n\n{report}"));
+        self.end(&id, TaskState::Completed, Some(&text))
     }
 
     pub(super) fn fail(&mut self, task: &Task, why: &str) -> Result<(), StoreError> {
@@ -121,6 +140,7 @@ impl Core {
         self.queue.remove(id);
         self.turn = None;
         self.doing = Doing::Nothing;
+        self.toolbox.ended(id);
         let view = self.view(id)?;
         self.tell(Event::Ended(view));
         self.renew_known()
@@ -167,4 +187,9 @@ impl Core {
     pub(super) fn model_is_there(&mut self) {
         self.pause = Duration::from_millis(self.bounds.retry_ms_first);
     }
+}
+
+/// What a model said last for a task.
+fn last_words(steps: &[Step]) -> Option<&str> {
+    steps.iter().rev().map(|step| step.text.trim()).find(|text| !text.is_empty())
 }

@@ -2,7 +2,7 @@
 //!
 //! From the ground up: `outcome` is how a tool tells of its end, `root` holds the project's folder, `files` reads and writes,
 //! `edit` changes a place, `find` looks for names and texts, `command` runs in the sandbox, `check` runs the project's own
-//! checker, `schemas` is what a model is shown.
+//! checker, `schemas` is what a model is shown, `worktrees` gives each task of a host a place of its own.
 //!
 //! It must never follow a path out of the project, write under a name that another program acts on, or leave half a file.
 
@@ -14,7 +14,9 @@ mod find;
 mod outcome;
 mod root;
 mod schemas;
+mod worktrees;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
@@ -27,6 +29,7 @@ use entraclaw_sandbox::{Approval, Sandbox, SandboxError};
 use crate::tool::{Patience, ToolOutcome, Toolbox};
 use outcome::failed;
 use root::Root;
+pub use worktrees::{WorktreeParts, WorktreeTools};
 
 /// The tools of one project, over the sandbox of one task or conversation.
 ///
@@ -42,7 +45,13 @@ impl ProjectTools {
     /// The tools of the first folder that the sandbox may write.
     pub fn new(sandbox: Sandbox) -> Result<Self, SandboxError> {
         let folder = sandbox.policy().writes.first().cloned().unwrap_or_default();
-        let root = Root::new(&folder).map_err(|source| SandboxError::Io { path: folder, source })?;
+        Self::standing_for(sandbox, &folder)
+    }
+
+    /// The same for a folder that stands for the project: a path within the project is meant in it.
+    fn standing_for(sandbox: Sandbox, project: &Path) -> Result<Self, SandboxError> {
+        let folder = sandbox.policy().writes.first().cloned().unwrap_or_default();
+        let root = Root::new(&folder, project).map_err(|source| SandboxError::Io { path: folder, source })?;
         Ok(Self { root: Arc::new(root), sandbox })
     }
 

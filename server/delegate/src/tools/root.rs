@@ -13,13 +13,15 @@ use entraclaw_sandbox::protected;
 #[derive(Debug)]
 pub(super) struct Root {
     folder: PathBuf,
+    /// The project that it stands for, which may be the same.
+    project: PathBuf,
     dir: Dir,
 }
 
 impl Root {
-    pub(super) fn new(folder: &Path) -> std::io::Result<Self> {
-        let folder = std::fs::canonicalize(folder)?;
-        Ok(Self { dir: Dir::open_ambient_dir(&folder, ambient_authority())?, folder })
+    pub(super) fn new(folder: &Path, project: &Path) -> std::io::Result<Self> {
+        let (folder, project) = (std::fs::canonicalize(folder)?, std::fs::canonicalize(project)?);
+        Ok(Self { dir: Dir::open_ambient_dir(&folder, ambient_authority())?, folder, project })
     }
 
     /// The folder's own path.
@@ -31,7 +33,8 @@ impl Root {
     pub(super) fn relative(&self, path: &str) -> Result<PathBuf, String> {
         let path = Path::new(path.trim());
         let relative = if path.is_absolute() {
-            path.strip_prefix(&self.folder).map_err(|_| outside(path))?
+            let within = path.strip_prefix(&self.folder).or_else(|_| path.strip_prefix(&self.project));
+            within.map_err(|_| outside(path))?
         } else {
             path
         };

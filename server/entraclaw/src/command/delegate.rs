@@ -15,8 +15,8 @@ use entraclaw_bridge::Listener;
 #[cfg(unix)]
 use entraclaw_delegate::provider::DelegateProvider;
 use entraclaw_delegate::store::{KindQuality, Place as StorePlace, Store};
-use entraclaw_delegate::tools::ProjectTools;
-use entraclaw_delegate::{Bounds, Engine, EngineParts, Outbox};
+use entraclaw_delegate::tools::{ProjectTools, WorktreeParts, WorktreeTools};
+use entraclaw_delegate::{Bounds, Engine, EngineParts, Outbox, Toolbox};
 #[cfg(unix)]
 use entraclaw_mcp::Options;
 use entraclaw_models::{Late, ReqwestTransport};
@@ -53,6 +53,8 @@ const ENDS_WITHIN: Duration = Duration::from_secs(10);
 const MODEL_CHARS_MAX: usize = 80;
 /// The sandbox's own folder, beside the projects'.
 const SANDBOX: &str = "sandbox";
+/// The worktrees of tasks, in the project's own folder there.
+const WORKTREES: &str = "worktrees";
 /// Pause after the system could not accept a connection, for example without free descriptors.
 #[cfg(unix)]
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
@@ -107,15 +109,19 @@ fn perform(flags: Flags) -> Done {
     let settings = &place.config.delegate;
     let project = flags.project.find(&home, &settings.external)?;
     let storage = place.storage();
-    for folder in [FOLDER.to_owned(), format!("{FOLDER}/{SANDBOX}")] {
+    let key = project.store.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let of_project = format!("{FOLDER}/{key}");
+    let worktrees = format!("{of_project}/{WORKTREES}");
+    let folders = [FOLDER.to_owned(), format!("{FOLDER}/{SANDBOX}"), of_project, worktrees];
+    for folder in folders.into_iter().take(if settings.worktree { 4 } else { 2 }) {
         storage.create_dir(&folder).map_err(|error| unusable(&error))?;
     }
     let surroundings = environment.surroundings(&home);
-    let toolbox = output::block_on(tools(&project, &home, &surroundings))??;
+    let toolbox = output::block_on(tools(&project, &home, &surroundings, settings.worktree))??;
     let parts = EngineParts {
         place: StorePlace::Folder(project.store.clone()),
         model: Arc::new(Late::new(settings.server.clone(), Arc::new(ReqwestTransport::new()))),
-        toolbox: Arc::new(toolbox),
+        toolbox,
         clock: Arc::new(SystemClock),
         random: Arc::new(SplitMix::from_os()),
         bounds: Bounds { rate_limit: settings.external.rate_limit, ..Bounds::default() },
@@ -215,13 +221,36 @@ async fn serve(stream: UnixStream, engine: Engine, outbox: Outbox) {
 }
 
 /// The tools of the project, in a sandbox whose own files lie in the home folder.
-async fn tools(project: &Project, home: &Path, surroundings: &Surroundings) -> Result<ProjectTools, String> {
+async fn tools(
+    project: &Project,
+    home: &Path,
+    surroundings: &Surroundings,
+    has_worktrees: bool,
+) -> Result<Arc<dyn Toolbox>, String> {
     let program = std::env::current_exe().map_err(|error| format!("this program can't be found: {error}"))?;
     let base = home.join(FOLDER).join(SANDBOX);
     let policy = surroundings.policy(&project.root).map_err(|error| error.to_string())?;
     let sandbox =
         Sandbox::new(policy, surroundings, &program, &base).await.map_err(|error| error.to_string())?;
-    ProjectTools::new(sandbox).map_err(|error| error.to_string())
+    let policy = sandbox.policy().clone();
+    let tools = ProjectTools::new(sandbox).map_err(|error| error.to_string())?;
+    if !has_worktrees {
+        return Ok(Arc::new(tools));
+    }
+    let parts = WorktreeParts {
+        project: project.root.clone(),
+        base: project.store.join(WORKTREES),
+        surroundings: surroundings.clone(),
+        program,
+        sandbox: base,
+    };
+    match WorktreeTools::new(tools, policy, parts).await {
+        Ok(tools) => Ok(Arc::new(tools)),
+        Err(error) => Err(format!(
+            "{}: `delegate.worktree` needs a git repository with a commit: {error}; make one, or set it to false",
+            project.root.display()
+        )),
+    }
 }
 
 fn show_stats(stats: Stats) -> Done {

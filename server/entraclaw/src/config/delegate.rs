@@ -12,6 +12,8 @@ use super::load::Loader;
 pub struct Delegate {
     /// The model server.
     pub server: Choice,
+    /// Whether each task of a host works in a git worktree of its own.
+    pub worktree: bool,
     /// How hosts reach the engine.
     pub external: External,
 }
@@ -31,7 +33,7 @@ impl Default for Delegate {
     fn default() -> Self {
         let external =
             External { is_enabled: true, socket_path: None, rate_limit: entraclaw_delegate::RATE_LIMIT };
-        Self { server: Choice::Found(None), external }
+        Self { server: Choice::Found(None), worktree: false, external }
     }
 }
 
@@ -51,6 +53,7 @@ impl Loader {
         };
         Delegate {
             server,
+            worktree: self.truth(&key::DELEGATE_WORKTREE),
             external: External {
                 is_enabled: self.truth(&key::MCP_EXTERNAL_ENABLED),
                 socket_path: self.socket_path(),

@@ -192,6 +192,9 @@ keys! {
     DELEGATE_API = "delegate"."api" =>
         Takes::OneOf(&["auto", "openai", "ollama", "llama.cpp"]), "auto",
         "The form of the model server at `delegate.base_url`. With `auto` it is asked what it is.";
+    DELEGATE_WORKTREE = "delegate"."worktree" =>
+        Takes::Truth, "false",
+        "Whether each task of a host works in a git worktree of its own. Then its answer names a branch, and nothing is merged.";
     GATE_PAIRING = "gate"."pairing" =>
         Takes::Truth, "false",
         "Whether a stranger who writes in a 1:1 chat gets a code for `entraclaw pair`.";

@@ -6,7 +6,7 @@ mod support;
 
 use serde_json::json;
 
-use support::{Host, World, says, slowly};
+use support::{Host, World, git, says, slowly, writes};
 
 #[test]
 fn a_session_without_an_engine_says_what_to_start_and_finds_it_when_it_comes() {
@@ -55,5 +55,23 @@ fn the_answer_for_a_host_that_has_gone_is_in_its_inbox() {
     let text = again.until("inbox_pull", "The board is there.");
     assert!(text.contains("work that you asked for is done: Make the board."), "{text}");
     assert!(text.contains("task_id: task_"), "{text}");
+    engine.end();
+}
+
+#[test]
+fn a_hosts_task_in_a_worktree_ends_as_a_branch_and_merges_nothing() {
+    let world = World::new(vec![writes("board.txt", "8 x 8\n"), says("The board is written.")]);
+    world.begin_git();
+    std::fs::create_dir_all(world.home()).unwrap();
+    std::fs::write(world.home().join("config.toml"), "[delegate]\nworktree = true\n").unwrap();
+    let engine = world.engine();
+    let mut host = Host::start(&world, &["mcp-bridge"]);
+    let done = host.until_done(&json!({"message": "Make the board.", "wait": true}));
+    let response = done["response"].as_str().unwrap();
+    assert!(response.starts_with("The board is written."), "{done}");
+    let branch = format!("entraclaw/{}", done["task_id"].as_str().unwrap());
+    assert!(response.contains(&branch) && response.contains("board.txt"), "{response}");
+    assert!(!world.project().join("board.txt").exists(), "nothing is merged");
+    assert_eq!(git(&world.project(), &["show", &format!("{branch}:board.txt")]), "8 x 8");
     engine.end();
 }

@@ -1,12 +1,14 @@
 //! A home, a project, a model server, and the processes of the program between them.
 
 use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use assert_cmd::cargo::cargo_bin;
-use fake_models::{Answer, Kind, Listening, ModelSpec, Script, Server, Slots, listen};
+use fake_models::{
+    Answer, Kind, Listening, ModelSpec, Script, Server, Slots, Tool, ToolForm, When, listen,
+};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
@@ -20,6 +22,23 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// The model says this.
 pub(crate) fn says(text: &str) -> Answer {
     Answer { says: text.to_owned(), ..Answer::default() }
+}
+
+/// The model writes a file, and says what comes next when that is done.
+pub(crate) fn writes(path: &str, content: &str) -> Answer {
+    let arguments = json!({"path": path, "content": content});
+    let tool = Tool { name: "write_file".to_owned(), arguments, form: ToolForm::Whole };
+    let when = Some(When { results: Some(0), ..When::default() });
+    Answer { when, tools: vec![tool], ..says("") }
+}
+
+/// Runs git, and gives what it prints.
+pub(crate) fn git(folder: &Path, words: &[&str]) -> String {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(folder).args(["-c", "user.name=Alice", "-c", "user.email=alice@contoso.com"]);
+    let output = command.args(words).output().unwrap();
+    assert!(output.status.success(), "git {words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
 /// The model says this, with so many milliseconds before each further token.
@@ -59,6 +78,13 @@ impl World {
 
     pub(crate) fn project(&self) -> PathBuf {
         self.folder.path().join("project")
+    }
+
+    /// Makes the project a repository with a commit.
+    pub(crate) fn begin_git(&self) {
+        let project = self.project();
+        git(&project, &["init", "--quiet"]);
+        git(&project, &["commit", "--quiet", "--allow-empty", "-m", "begin"]);
     }
 
     pub(crate) fn command(&self, words: &[&str]) -> Command {
