@@ -53,6 +53,8 @@ pub struct Message {
     pub task: TaskId,
     /// What is said.
     pub text: String,
+    /// The model that says it, if it is one's answer.
+    pub model: Option<String>,
     /// When, in milliseconds since 1970.
     pub at_ms: i64,
 }

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use entraclaw_delegate::tools::{ProjectTools, WorktreeParts, WorktreeTools};
 use entraclaw_delegate::store::{Memory, NewTask, Place, Store};
+use entraclaw_delegate::tools::{ProjectTools, WorktreeParts, WorktreeTools};
 use entraclaw_delegate::{Hint, Patience, Source, Task, TaskId, ToolOutcome, Toolbox};
 use entraclaw_models::ToolRequest;
 use entraclaw_sandbox::{Sandbox, Surroundings};
@@ -413,7 +413,13 @@ fn task(bits: u64, source: Source) -> Task {
     store.add_task(&NewTask { id, source, message, context: Vec::new(), hint: Hint::General }, 1).unwrap()
 }
 
-fn run_for(project: &Project, tools: &WorktreeTools, task: &Task, name: &str, arguments: Value) -> ToolOutcome {
+fn run_for(
+    project: &Project,
+    tools: &WorktreeTools,
+    task: &Task,
+    name: &str,
+    arguments: Value,
+) -> ToolOutcome {
     let (_stop, never) = watch::channel(false);
     project.runtime.block_on(tools.run_for(task, &request(name, arguments), never))
 }
@@ -440,7 +446,10 @@ fn worktrees(project: &Project) {
 
     let report = project.runtime.block_on(tools.report(&one.id)).unwrap();
     let branch = format!("entraclaw/{}", one.id);
-    assert!(report.contains(&branch) && report.contains("README") && report.contains("Changed 1 file"), "{report}");
+    assert!(
+        report.contains(&branch) && report.contains("README") && report.contains("Changed 1 file"),
+        "{report}"
+    );
     assert_eq!(project.runtime.block_on(tools.report(&one.id)).unwrap(), report, "it may be asked again");
     project.runtime.block_on(async {
         tools.ended(&one.id);

@@ -145,7 +145,9 @@ impl<'a> Answering<'a> {
 
     async fn send(&self, piece: Piece) -> Result<(), ModelError> {
         self.pieces.send(piece).await.map_err(|_| {
-            ModelError::Stalled("nobody reads the answer any more, so its stream was closed".to_owned())
+            ModelError::Stalled(
+                "the caller does not read the answer any more, so its stream was closed".to_owned(),
+            )
         })
     }
 

@@ -66,7 +66,10 @@ impl Worktree {
         let Ok(begin) = git(&repository, &["rev-parse", "--verify", &begin]).await else { return Ok(None) };
         // A process that was killed in the middle leaves the lock of the index, which no other process of ours can hold.
         let lock = git(&folder, &["rev-parse", "--path-format=absolute", "--git-path", "index.lock"]).await?;
-        #[expect(clippy::disallowed_methods, reason = "it is a file of the repository, not of the home folder")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "it is a file of the repository, not of the home folder"
+        )]
         let _ = std::fs::remove_file(lock.trim_end());
         let branch = format!("entraclaw/{task}");
         Ok(Some(Self { repository, folder, branch, begin: begin.trim_end().to_owned() }))
@@ -121,7 +124,8 @@ impl Worktree {
     pub async fn remove(self) -> Result<(), SandboxError> {
         let folder = self.folder.display().to_string();
         git(&self.repository, &["worktree", "remove", "--force", "--", &folder]).await?;
-        let tip = git(&self.repository, &["rev-parse", "--verify", &format!("refs/heads/{}", self.branch)]).await?;
+        let tip =
+            git(&self.repository, &["rev-parse", "--verify", &format!("refs/heads/{}", self.branch)]).await?;
         if tip.trim_end() == self.begin {
             git(&self.repository, &["branch", "--quiet", "-D", "--", &self.branch]).await?;
         }

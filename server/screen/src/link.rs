@@ -4,7 +4,7 @@
 
 use entraclaw_delegate::{Engine, EngineError, Event, Submission, TaskId};
 use tokio::sync::broadcast::Receiver;
-use tokio::sync::broadcast::error::{RecvError, TryRecvError};
+use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
 
 use crate::news::News;
@@ -13,8 +13,6 @@ use crate::told;
 
 /// Messages of the conversation that are shown at first.
 const MESSAGES: usize = 200;
-/// How often everything is read again because something happened meanwhile.
-const READS_MAX: usize = 5;
 
 /// Passes on until the screen or the engine has ended.
 pub(crate) async fn link(engine: Engine, news: mpsc::Sender<News>, mut effects: mpsc::Receiver<Effect>) {
@@ -47,30 +45,17 @@ pub(crate) async fn link(engine: Engine, news: mpsc::Sender<News>, mut effects: 
     }
 }
 
-/// Reads everything. Events that came meanwhile are in it, or it is read again.
+/// Reads everything, and hears from then on what comes after it.
 async fn read_all(engine: &Engine, events: &mut Receiver<Event>, news: &mpsc::Sender<News>) -> Option<()> {
-    for _ in 0..READS_MAX {
-        let snapshot = engine.snapshot(MESSAGES).await.ok()?;
-        let mut is_old = false;
-        loop {
-            match events.try_recv() {
-                // A piece of a text is a preview: the answer brings all of it.
-                Ok(Event::Said { .. } | Event::Thinks { .. }) => {}
-                Ok(_) | Err(TryRecvError::Lagged(_)) => is_old = true,
-                Err(TryRecvError::Empty | TryRecvError::Closed) => break,
-            }
-        }
-        let _ = news.send(told::everything(&snapshot)).await;
-        if !is_old {
-            break;
-        }
-    }
+    let (snapshot, later) = engine.follow(MESSAGES).await.ok()?;
+    *events = later;
+    let _ = news.send(told::everything(&snapshot)).await;
     Some(())
 }
 
 async fn hear(engine: &Engine, event: &Event) -> Vec<News> {
     let mut told = vec![told::event(event)];
-    // What has become of a tool is not in the event.
+    // The screen shows all tools of a task.
     if let Event::Progress { task, .. } = event
         && let Ok(view) = engine.poll(task).await
     {

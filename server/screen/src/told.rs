@@ -128,7 +128,9 @@ fn said(entry: &engine::Entry) -> Said {
     Said {
         who: match &message.speaker {
             engine::Speaker::Asker(source) => who(source),
-            engine::Speaker::Model => Who::Model(None),
+            engine::Speaker::Model => {
+                Who::Model(message.model.as_deref().map(|model| line(model, NAME_CHARS_MAX)))
+            }
         },
         text: text(&message.text),
         task: id(&message.task),

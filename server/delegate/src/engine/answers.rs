@@ -1,6 +1,7 @@
 //! Takes tasks and issues, and tells where things stand.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -156,6 +157,7 @@ impl Core {
             trouble: self.trouble.clone(),
             quality: self.store.quality()?,
             rate_limit: self.rate.per_minute(),
+            told: self.told.load(Ordering::Relaxed),
         })
     }
 

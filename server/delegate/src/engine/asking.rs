@@ -388,7 +388,7 @@ impl Core {
         }
         let percent = super::answers::percent(asking.step + 1);
         let says = if end.step.requests.is_empty() { "Finishing" } else { "Reading the answer" };
-        self.tell(Event::Progress { task: asking.task, says: says.to_owned(), percent });
+        self.tell(Event::Progress { task: asking.task, says: says.to_owned(), percent, call: None });
         Ok(())
     }
 }

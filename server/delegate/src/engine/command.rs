@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use entraclaw_work::{Claim, Move};
+use tokio::sync::broadcast::Receiver;
 use tokio::sync::oneshot::Sender;
 
+use super::event::Event;
 use super::view::{Capabilities, History, Snapshot, TaskView};
 use super::{EngineError, Submission};
 use crate::issue::Issue;
@@ -17,7 +19,7 @@ pub(super) enum Command {
     Cancel(TaskId, Option<String>, Sender<Result<TaskView, EngineError>>),
     Poll(TaskId, Sender<Result<TaskView, EngineError>>),
     History { limit: usize, with_calls: bool, answer: Sender<History> },
-    Snapshot(usize, Sender<Snapshot>),
+    Snapshot(usize, Sender<(Snapshot, Receiver<Event>)>),
     Look(Sender<Arc<Capabilities>>),
     Quality(Sender<Vec<KindQuality>>),
     Owed(Sender<Vec<TaskView>>),

@@ -3,6 +3,7 @@
 //! One thing is under way at a time. It must never wait for the model or a tool while a command could be taken.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use entraclaw_models::{Answer, Facts, Held, Model, ModelError, Piece};
@@ -26,7 +27,8 @@ use crate::task::TaskId;
 use crate::tool::{ToolOutcome, Toolbox};
 
 /// What is told of the work of a task that could not be kept in time.
-const NOT_REPORTED: &str = "The changes of this task could not be committed in time; they are kept until they are.";
+const NOT_REPORTED: &str =
+    "The changes of this task could not be committed in time; they are kept until they are.";
 
 /// What is under way.
 pub(super) enum Doing {
@@ -120,6 +122,8 @@ pub(super) struct Core {
     pub(super) rate: RateLimit,
     pub(super) commands: mpsc::Receiver<Command>,
     pub(super) events: broadcast::Sender<Event>,
+    /// How many events were told.
+    pub(super) told: AtomicU64,
     pub(super) known: watch::Sender<Arc<Capabilities>>,
     pub(super) doing: Doing,
     pub(super) turn: Option<Turn>,
@@ -153,6 +157,7 @@ impl Core {
             rate: RateLimit::new(bounds.rate_limit),
             commands,
             events,
+            told: AtomicU64::new(0),
             known,
             doing: Doing::Nothing,
             turn: None,
@@ -229,7 +234,7 @@ impl Core {
                 let number = *number;
                 self.refuse_call(
                     number,
-                    "nobody approved this in time; do without it, or say that it is needed",
+                    "no person approved this in time; do without it, or say that it is needed",
                 )
             }
             Doing::Asking(_) => self.on_asking_due(),
@@ -261,7 +266,8 @@ impl Core {
                 let _ = answer.send(self.history(limit, with_calls)?);
             }
             Some(Command::Snapshot(messages, answer)) => {
-                let _ = answer.send(self.snapshot(messages)?);
+                // Nothing is told between the two.
+                let _ = answer.send((self.snapshot(messages)?, self.events.subscribe()));
             }
             Some(Command::Quality(answer)) => {
                 let _ = answer.send(self.store.quality()?);
@@ -295,6 +301,7 @@ impl Core {
 
     /// Tells what has happened. There may be no reader.
     pub(super) fn tell(&self, event: Event) {
+        self.told.fetch_add(1, Ordering::Relaxed);
         let _ = self.events.send(event);
     }
 

@@ -1,12 +1,12 @@
 //! What the engine tells as it happens, after it is written.
 //!
 //! The text of an answer as it grows is a preview: it is written every half second and before every pause. A reader that
-//! is too slow loses events and reads the state anew.
+//! is too slow loses events and reads the state anew, with what comes after it: see `Engine::follow`.
 
 use std::sync::Arc;
 
 use super::view::{Approval, TaskView};
-use crate::task::TaskId;
+use crate::task::{TaskId, ToolCall};
 
 /// Something that has happened.
 #[derive(Debug, Clone)]
@@ -41,6 +41,8 @@ pub enum Event {
         says: String,
         /// See [`TaskView::percent`].
         percent: u8,
+        /// The tool call that has begun or ended, if it is about one.
+        call: Option<Arc<ToolCall>>,
     },
     /// The text so far is void, for the step starts again.
     StartsAgain {

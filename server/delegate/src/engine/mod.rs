@@ -157,7 +157,7 @@ impl Engine {
     }
 
     /// What happens from now on, until the engine ends. A reader that is too slow loses events, and reads
-    /// [`Engine::snapshot`] again.
+    /// [`Engine::follow`] again.
     pub fn events(&self) -> broadcast::Receiver<Event> {
         // Without an engine there is nothing to hear.
         self.events.upgrade().map_or_else(|| broadcast::channel(1).1, |events| events.subscribe())
@@ -233,6 +233,18 @@ impl Engine {
     /// # Errors
     /// Fails if the engine has ended.
     pub async fn snapshot(&self, messages: usize) -> Result<Snapshot, EngineError> {
+        Ok(self.follow(messages).await?.0)
+    }
+
+    /// The same, and every event after it: what the first does not hold, the second brings, and nothing comes twice. The first
+    /// event has the number [`Snapshot::told`] + 1.
+    ///
+    /// # Errors
+    /// Fails if the engine has ended.
+    pub async fn follow(
+        &self,
+        messages: usize,
+    ) -> Result<(Snapshot, broadcast::Receiver<Event>), EngineError> {
         self.ask(|answer| Command::Snapshot(messages, answer)).await
     }
 

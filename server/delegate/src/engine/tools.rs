@@ -4,6 +4,7 @@
 //! has to approve first.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 use entraclaw_models::ToolRequest;
 use futures_util::future::BoxFuture;
@@ -81,7 +82,9 @@ impl Core {
     fn run_call(&mut self, task: &Task, call: ToolCall) -> Result<(), StoreError> {
         self.store.begin_call(call.number, self.now_ms())?;
         let percent = super::answers::percent(task.step);
-        self.tell(Event::Progress { task: task.id.clone(), says: says(&call.request), percent });
+        let begun = Some(Arc::new(self.store.call(call.number)?));
+        let says = says(&call.request);
+        self.tell(Event::Progress { task: task.id.clone(), says, percent, call: begun });
         let (stop, stops) = watch::channel(false);
         let (toolbox, request, of) = (self.toolbox.clone(), call.request.clone(), task.clone());
         let work = Box::pin(async move { toolbox.run_for(&of, &request, stops).await });
@@ -138,7 +141,9 @@ impl Core {
         if self.turn.as_ref().is_some_and(|turn| turn.task == running.task) {
             let task = self.store.task(&running.task)?;
             let says = format!("{}: {}", running.request.name, result.status);
-            self.tell(Event::Progress { task: task.id, says, percent: super::answers::percent(task.step) });
+            let call = Some(Arc::new(self.store.call(running.number)?));
+            let percent = super::answers::percent(task.step);
+            self.tell(Event::Progress { task: task.id, says, percent, call });
         }
         Ok(())
     }

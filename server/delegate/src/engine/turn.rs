@@ -120,7 +120,9 @@ impl Core {
 
     /// What a task has done is kept: its answer is told, and where that is.
     pub(super) fn on_reported(&mut self, report: Option<String>) -> Result<(), StoreError> {
-        let Doing::Reporting(id, ..) = std::mem::replace(&mut self.doing, Doing::Nothing) else { return Ok(()) };
+        let Doing::Reporting(id, ..) = std::mem::replace(&mut self.doing, Doing::Nothing) else {
+            return Ok(());
+        };
         // It may have been cancelled meanwhile.
         if self.turn.as_ref().is_none_or(|turn| turn.task != id) {
             return Ok(());

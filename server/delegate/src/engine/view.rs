@@ -90,6 +90,8 @@ pub struct Snapshot {
     pub quality: Vec<KindQuality>,
     /// Tasks a minute that a host may hand over.
     pub rate_limit: u32,
+    /// The number of the last event that it holds: events are counted from 1 on since the engine began.
+    pub told: u64,
 }
 
 /// What can be delegated.

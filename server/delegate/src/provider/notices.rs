@@ -114,7 +114,7 @@ impl Heard {
                 self.1.push_back(("notifications/tasks/status", params));
             }
             match event {
-                Event::Progress { task, says, percent } => return Some(progress(&task, &says, percent)),
+                Event::Progress { task, says, percent, .. } => return Some(progress(&task, &says, percent)),
                 Event::Started(view) | Event::Resumed(view) => {
                     return Some(progress(&view.task.id, &view.doing, view.percent));
                 }

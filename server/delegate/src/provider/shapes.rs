@@ -177,6 +177,9 @@ fn one_message(entry: &Entry) -> Value {
         "timestamp": at,
         "task_id": message.task
     });
+    if let Some(model) = &message.model {
+        shown["model"] = json!(short(model, CALL_BYTES_MAX));
+    }
     if !entry.calls.is_empty() {
         shown["tool_calls"] = calls(&entry.calls);
     }

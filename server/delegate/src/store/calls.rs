@@ -19,6 +19,16 @@ impl Store {
         Ok(found.collect::<Result<_, _>>()?)
     }
 
+    /// One call.
+    ///
+    /// # Errors
+    /// Fails if there is none of this number, or it can't be read.
+    pub fn call(&self, number: i64) -> Result<ToolCall, StoreError> {
+        let sql = format!("SELECT {CALL} FROM tool_calls WHERE number = ?");
+        let found = self.read()?.prepare(&sql)?.query_row([number], rows::call).optional()?;
+        found.ok_or_else(|| StoreError::Missing(format!("tool call {number}")))
+    }
+
     /// The first call of a task that is not done.
     ///
     /// # Errors

@@ -107,6 +107,7 @@ pub(super) fn message(row: &Row<'_>) -> Result<Message, Error> {
         speaker: Speaker::named(row.get("speaker")?),
         task: TaskId(row.get("task")?),
         text: row.get("text")?,
+        model: row.get("model")?,
         at_ms: row.get("at_ms")?,
     })
 }

@@ -91,6 +91,8 @@ CREATE TABLE issues (
 /// What version 2 adds to version 1. What was there before is owed to no host.
 const ADDED_IN_2: &str = "
 ALTER TABLE tasks ADD COLUMN claim TEXT NOT NULL DEFAULT 'seen';
+ALTER TABLE messages ADD COLUMN model TEXT;
+UPDATE messages SET model = (SELECT model FROM tasks WHERE id = messages.task) WHERE speaker = 'entraclaw';
 CREATE INDEX owed_tasks ON tasks (number) WHERE claim NOT IN ('seen', 'told');
 ";
 

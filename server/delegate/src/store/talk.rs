@@ -17,13 +17,13 @@ pub(super) fn add_message(
     transaction: &Transaction<'_>,
     session: i64,
     task: &TaskId,
-    speaker: &Speaker,
+    (speaker, model): (&Speaker, Option<&str>),
     text: &str,
     now_ms: i64,
 ) -> Result<i64, StoreError> {
     transaction.execute(
-        "INSERT INTO messages (session, task, speaker, text, at_ms) VALUES (?, ?, ?, ?, ?)",
-        params![session, task.0, speaker.as_str(), text, now_ms],
+        "INSERT INTO messages (session, task, speaker, text, model, at_ms) VALUES (?, ?, ?, ?, ?, ?)",
+        params![session, task.0, speaker.as_str(), text, model, now_ms],
     )?;
     Ok(transaction.last_insert_rowid())
 }

@@ -88,7 +88,7 @@ impl Store {
                 ],
             )?;
             let speaker = Speaker::Asker(new.source.clone());
-            add_message(transaction, session, &new.id, &speaker, &new.message, now_ms)?;
+            add_message(transaction, session, &new.id, (&speaker, None), &new.message, now_ms)?;
             Ok(())
         })?;
         self.task(&new.id)
@@ -273,9 +273,12 @@ impl Store {
                 params![result, worked_ms.cast_signed(), now_ms, id.0],
             )?;
             if state == TaskState::Completed {
-                let session = transaction
-                    .query_row("SELECT session FROM tasks WHERE id = ?", [&id.0], |row| row.get::<_, i64>(0))?;
-                add_message(transaction, session, id, &Speaker::Model, result.unwrap_or_default(), now_ms)?;
+                let (session, model): (i64, Option<String>) = transaction
+                    .query_row("SELECT session, model FROM tasks WHERE id = ?", [&id.0], |row| {
+                        Ok((row.get(0)?, row.get(1)?))
+                    })?;
+                let speaker = (&Speaker::Model, model.as_deref());
+                add_message(transaction, session, id, speaker, result.unwrap_or_default(), now_ms)?;
             }
             // What was never begun never runs.
             transaction.execute(

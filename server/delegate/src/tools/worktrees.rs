@@ -151,7 +151,10 @@ fn told(report: &WorktreeReport) -> String {
 }
 
 fn cannot(error: &SandboxError, base: &Path) -> String {
-    format!("The changes of this task could not be committed: {error}. They are kept below {}.", base.display())
+    format!(
+        "The changes of this task could not be committed: {error}. They are kept below {}.",
+        base.display()
+    )
 }
 
 fn leave_in_background(trees: &Arc<Trees>, tasks: Vec<TaskId>) {

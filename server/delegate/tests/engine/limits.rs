@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use entraclaw_delegate::{
-    Bounds, ContextFile, EngineError, Event, Issue, IssueKind, Source, Submission, TaskId, TaskState,
+    Bounds, CallState, ContextFile, EngineError, Event, Issue, IssueKind, Source, Submission, TaskId,
+    TaskState,
 };
 use entraclaw_models::ModelError;
 use tokio::time::sleep;
@@ -260,4 +261,23 @@ async fn what_is_told_of_the_model_is_read_and_measured() {
     }
     let known = rig.engine.capabilities();
     assert_eq!((known.tokens_per_second, &*known.strengths.concat()), (Some(42.0), "general"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_snapshot_and_what_comes_after_it_have_everything_once() {
+    let mut rig = Rig::new();
+    let id = rig.host("codex", &Plan::new("a", 3, "w")).await;
+    sleep(Duration::from_millis(25)).await;
+    let (snapshot, mut later) = rig.engine.follow(10).await.unwrap();
+    rig.ended(&id).await;
+    let all = rig.heard();
+    let after = std::iter::from_fn(|| later.try_recv().ok()).count();
+    assert!(snapshot.told > 1 && after > 1, "{} and {after}", snapshot.told);
+    assert_eq!(snapshot.told + after as u64, all.len() as u64);
+    let tools = all.iter().filter_map(|event| match event {
+        Event::Progress { call: Some(call), .. } => Some((call.state, call.result.is_some())),
+        _ => None,
+    });
+    let tools: Vec<_> = tools.collect();
+    assert_eq!(tools, [(CallState::Running, false), (CallState::Done, true)]);
 }

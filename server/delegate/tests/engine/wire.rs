@@ -234,6 +234,9 @@ async fn a_person_interrupts_and_the_host_is_told_in_the_documents_shape() {
     let sources: Vec<_> =
         history["messages"].as_array().unwrap().iter().map(|one| one["source"].clone()).collect();
     assert_eq!(sources, ["claude-code", "you", "entraclaw", "entraclaw"]);
+    let models: Vec<_> = history["messages"].as_array().unwrap().iter().map(|one| one.get("model")).collect();
+    let scripted = json!("scripted");
+    assert_eq!(models, [None, None, Some(&scripted), Some(&scripted)]);
     assert_eq!(history["count"], 4);
 }
 

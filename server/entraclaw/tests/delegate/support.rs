@@ -6,9 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use assert_cmd::cargo::cargo_bin;
-use fake_models::{
-    Answer, Kind, Listening, ModelSpec, Script, Server, Slots, Tool, ToolForm, When, listen,
-};
+use fake_models::{Answer, Kind, Listening, ModelSpec, Script, Server, Slots, Tool, ToolForm, When, listen};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};

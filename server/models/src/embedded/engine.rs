@@ -115,14 +115,14 @@ impl Engine {
             self.state = State { weights: self.fresh.clone(), tokens: Vec::new(), next: None };
             for part in prompt.chunks(PART_TOKENS) {
                 if gone.load(Ordering::Relaxed) {
-                    return Err("nobody waits for it any more".to_owned());
+                    return Err("its caller does not wait for it any more".to_owned());
                 }
                 self.read(part)?;
             }
         }
         for &token in &all[self.state.tokens.len()..] {
             if gone.load(Ordering::Relaxed) {
-                return Err("nobody waits for it any more".to_owned());
+                return Err("its caller does not wait for it any more".to_owned());
             }
             self.read(&[token])?;
         }
