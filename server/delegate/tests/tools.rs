@@ -489,17 +489,21 @@ fn left_over_worktrees(project: &Project) {
     // The process died in the middle of a commit.
     let lock = git(&tree(&open), &["rev-parse", "--path-format=absolute", "--git-path", "index.lock"]);
     fs::write(lock, "").unwrap();
+    // It also died while it made another worktree.
+    let half = task(5, Source::host("codex"));
+    let shown = tree(&half).display().to_string();
+    git(&folder, &["worktree", "add", "--quiet", "-b", &format!("entraclaw/{}", half.id), "--", &shown]);
     let tools = with_worktrees(project);
     project.runtime.block_on(async {
         tools.begins(std::slice::from_ref(&open.id));
         for _ in 0..500 {
-            if !tree(&lost).exists() && !tree(&idle).exists() {
+            if !tree(&lost).exists() && !tree(&idle).exists() && !tree(&half).exists() {
                 break;
             }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     });
-    assert!(tree(&open).exists() && !tree(&lost).exists() && !tree(&idle).exists());
+    assert!(tree(&open).exists() && !tree(&lost).exists() && !tree(&idle).exists() && !tree(&half).exists());
     assert_eq!(git(&folder, &["show", &format!("entraclaw/{}:new", lost.id)]), "y", "nothing is lost");
     let branches = git(&folder, &["branch", "--list", "entraclaw/*"]);
     assert!(!branches.contains(&idle.id.0), "nothing was changed there: {branches}");

@@ -43,15 +43,49 @@ impl Worktree {
     pub async fn new(project: &Path, task: &str, base: &Path) -> Result<Self, SandboxError> {
         Self::check(task)?;
         let repository = top(project).await?;
-        let begin =
-            git(&repository, &["rev-parse", "--verify", "HEAD^{commit}"]).await?.trim_end().to_owned();
         let folder = folder_of(base, task)?;
         let branch = format!("entraclaw/{task}");
         let shown = folder.display().to_string();
-        // Written first, so that a worktree that is there always has its begin.
-        git(&repository, &["update-ref", &format!("{BEGINS}/{task}"), &begin]).await?;
+        if let Some(begin) = begin_of(&repository, task).await {
+            // Its folder is gone, and its branch has what was committed.
+            git(&repository, &["worktree", "prune"]).await?;
+            git(&repository, &["worktree", "add", "--quiet", "--", &shown, &branch]).await?;
+            return Ok(Self { repository, folder, branch, begin });
+        }
+        Self::clear(project, task, base).await?;
+        let begin =
+            git(&repository, &["rev-parse", "--verify", "HEAD^{commit}"]).await?.trim_end().to_owned();
         git(&repository, &["worktree", "add", "--quiet", "-b", &branch, "--", &shown, &begin]).await?;
+        // Written last: a worktree without it was not made to its end, so that no tool has worked in it.
+        git(&repository, &["update-ref", &format!("{BEGINS}/{task}"), &begin]).await?;
         Ok(Self { repository, folder, branch, begin })
+    }
+
+    /// Removes what is there of a worktree that was not made to its end.
+    pub async fn clear(project: &Path, task: &str, base: &Path) -> Result<(), SandboxError> {
+        Self::check(task)?;
+        let repository = top(project).await?;
+        if begin_of(&repository, task).await.is_some() {
+            return Ok(());
+        }
+        let folder = folder_of(base, task)?;
+        if folder.exists() {
+            let shown = folder.display().to_string();
+            // Twice, for one that git is still making.
+            let words = ["worktree", "remove", "--force", "--force", "--", &shown];
+            if git(&repository, &words).await.is_err() {
+                std::fs::remove_dir_all(&folder).map_err(|source| SandboxError::io(&folder, source))?;
+            }
+        }
+        git(&repository, &["worktree", "prune"]).await?;
+        let branch = format!("entraclaw/{task}");
+        if git(&repository, &["rev-parse", "--verify", "--quiet", &format!("refs/heads/{branch}")])
+            .await
+            .is_ok()
+        {
+            git(&repository, &["branch", "--quiet", "-D", "--", &branch]).await?;
+        }
+        Ok(())
     }
 
     /// The worktree of a task that an earlier process has made; `None` if there is none that can be used.
@@ -62,8 +96,7 @@ impl Worktree {
             return Ok(None);
         }
         let repository = top(project).await?;
-        let begin = format!("{BEGINS}/{task}^{{commit}}");
-        let Ok(begin) = git(&repository, &["rev-parse", "--verify", &begin]).await else { return Ok(None) };
+        let Some(begin) = begin_of(&repository, task).await else { return Ok(None) };
         // A process that was killed in the middle leaves the lock of the index, which no other process of ours can hold.
         let lock = git(&folder, &["rev-parse", "--path-format=absolute", "--git-path", "index.lock"]).await?;
         #[expect(
@@ -72,7 +105,7 @@ impl Worktree {
         )]
         let _ = std::fs::remove_file(lock.trim_end());
         let branch = format!("entraclaw/{task}");
-        Ok(Some(Self { repository, folder, branch, begin: begin.trim_end().to_owned() }))
+        Ok(Some(Self { repository, folder, branch, begin }))
     }
 
     /// The tasks whose folders lie in `base`.
@@ -136,6 +169,13 @@ impl Worktree {
 
 async fn top(project: &Path) -> Result<PathBuf, SandboxError> {
     Ok(PathBuf::from(git(project, &["rev-parse", "--show-toplevel"]).await?.trim_end()))
+}
+
+/// What the branch of a task began with, if its worktree was made to its end.
+async fn begin_of(repository: &Path, task: &str) -> Option<String> {
+    let begin = format!("{BEGINS}/{task}^{{commit}}");
+    let found = git(repository, &["rev-parse", "--verify", "--quiet", &begin]).await.ok()?;
+    Some(found.trim_end().to_owned())
 }
 
 fn folder_of(base: &Path, task: &str) -> Result<PathBuf, SandboxError> {

@@ -131,9 +131,15 @@ impl Trees {
             Some(tree) => Some(tree.worktree),
             None => self.found(&task.0).await?,
         };
-        if let Some(worktree) = worktree {
-            worktree.report().await?;
-            worktree.remove().await?;
+        match worktree {
+            Some(worktree) => {
+                worktree.report().await?;
+                worktree.remove().await?;
+            }
+            None if Worktree::tasks(&self.parts.base).contains(&task.0) => {
+                Worktree::clear(&self.parts.project, &task.0, &self.parts.base).await?;
+            }
+            None => {}
         }
         self.forget(task);
         Ok(())
