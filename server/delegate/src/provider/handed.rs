@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 
 use super::shapes;
 use crate::engine::{Engine, EngineError, TaskView};
-use crate::outbox::{Answering, Callers, work_id};
+use crate::outbox::{Answering, Callers, Outbox, work_id};
+use crate::source::Source;
 use crate::task::TaskId;
 
 /// Whose receipts the provider's are.
@@ -43,11 +44,17 @@ pub(super) struct Handing {
     pub(super) engine: Engine,
     pub(super) callers: Callers,
     pub(super) handed: Handed,
+    pub(super) outbox: Option<Outbox>,
     /// The number of the receipt.
     pub(super) number: u64,
 }
 
 impl Handing {
+    /// Whether a result that comes after the answer wakes this host by its inbox.
+    pub(super) fn wakes(&self, source: &Source) -> bool {
+        self.outbox.as_ref().is_some_and(|outbox| outbox.wakes(source))
+    }
+
     /// The answer with a task of this client. If the task has ended, its result is the client's from now on, unless the inbox has it;
     /// then the answer says so.
     pub(super) async fn answer(&self, view: &TaskView, offset: usize) -> Result<Answer, EngineError> {

@@ -65,6 +65,7 @@ impl DelegateProvider {
             engine: self.engine.clone(),
             callers: self.callers.clone(),
             handed: self.handed.clone(),
+            outbox: self.outbox.clone(),
             number: connection.next_number(),
         }
     }
@@ -96,7 +97,6 @@ impl Provider for DelegateProvider {
         if self.connected.is_none() {
             self.connected = Some(self.callers.connected(&source));
         }
-        let is_woken = waits && self.outbox.as_ref().is_some_and(|outbox| outbox.wakes(&source));
         let at = At {
             engine: self.engine.clone(),
             source,
@@ -104,7 +104,6 @@ impl Provider for DelegateProvider {
             handing: self.handing(connection),
             task: call.task,
             waiting: Waiting {
-                is_woken,
                 takes_task: call.task == Some(Era::Modern),
                 until: call.until,
                 beyond: call.beyond,

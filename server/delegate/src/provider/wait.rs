@@ -32,8 +32,6 @@ pub(super) struct Waiting {
     pub(super) cancellation: Cancellation,
     /// Whether the client takes a task of the extension in place of an answer that is not the last.
     pub(super) takes_task: bool,
-    /// Whether a result that comes after the answer wakes the host by its inbox.
-    pub(super) is_woken: bool,
 }
 
 impl Waiting {
@@ -100,10 +98,11 @@ pub(super) async fn wait(
                         handing.callers.asked(id);
                         return Ok(Answer::task_in(Era::Modern, &now(&view, Era::Modern)));
                     }
-                    if waiting.is_woken && !view.task.state.is_ended() {
+                    let is_woken = handing.wakes(&view.task.source);
+                    if is_woken && !view.task.state.is_ended() {
                         handing.callers.promised(id);
                     }
-                    let ticket = shapes::ticket(&view, waiting.is_woken);
+                    let ticket = shapes::ticket(&view, is_woken);
                     let (ticket, receipt) = handing.value(&view, ticket).await?;
                     let answer = Answer::json(&ticket);
                     return Ok(match receipt {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use entraclaw_delegate::provider::DelegateProvider;
 use entraclaw_delegate::{Outbox, TaskId};
+use entraclaw_inbox::sessions::{SessionFile, session_file, session_lock};
 use entraclaw_seams::clock::TokioClock;
 use entraclaw_seams::processes::SimulatedProcesses;
 use entraclaw_seams::storage::{MemoryStorage, Storage};
@@ -133,6 +134,27 @@ async fn the_result_of_a_host_that_has_gone_comes_at_once_and_another_hosts_stay
     rig.ended(&other).await;
     sleep(Duration::from_secs(600)).await;
     assert_eq!((home.ready().len(), claim(&rig, &other).await), (1, Claim::Open));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_ticket_promises_the_inbox_to_a_host_that_reads_it_and_keeps_the_promise_at_once() {
+    let rig = Rig::new();
+    rig.fakes.world().word_ms = 1_000;
+    let home = Home::of(&rig);
+    home.storage.replace("inbox/consumers/opencode.jsonl", b"").unwrap();
+    home.storage.create_dir("sessions").unwrap();
+    let session = SessionFile { consumers: vec!["opencode".to_owned()], ..SessionFile::default() };
+    home.storage.replace(&session_file("s"), &serde_json::to_vec(&session).unwrap()).unwrap();
+    let _runs = home.storage.try_lock(&session_lock("s")).unwrap().unwrap();
+    let provider = DelegateProvider::with_outbox(rig.engine.clone(), home.outbox.clone());
+    let mut host = Host::over(connected(Box::new(provider)), "opencode").await;
+    let message = Plan::new("a", 100, "").message();
+    let ticket = host.does("chat", json!({"message": message, "wait": true})).await;
+    let hint = ticket["hint"].as_str().unwrap();
+    assert!(hint.contains("will come to your inbox") && !hint.contains("poll_task"), "{hint}");
+    rig.ended(&id(&ticket)).await;
+    let (_, after) = home.brings().await;
+    assert!(after < Duration::from_secs(2), "{after:?}");
 }
 
 #[tokio::test(start_paused = true)]
