@@ -1,13 +1,15 @@
 //! The delegation engine: people and hosts hand tasks to one local model, in one conversation a project, and the person
 //! always goes first.
 //!
-//! From the ground up: `source`, `message`, `task` and `issue` are what is kept, `store` keeps it, `queue` says whose turn
+//! From the ground up: `source`, `hint`, `call`, `task`, `message` and `issue` are what is kept, `store` keeps it, `queue` says whose turn
 //! it is, `limits` how often a client may ask, `tool` is the seam to what a model may do in the project, `engine` does
 //! the work, `outbox` brings results to the inbox of hosts that have gone or sleep, `provider` offers it to hosts.
 //!
 //! It must never let a task out of its sandbox, and never tell of a state that is not written.
 
+mod call;
 mod engine;
+mod hint;
 mod issue;
 mod limits;
 mod message;

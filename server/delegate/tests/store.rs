@@ -6,6 +6,7 @@ use entraclaw_delegate::{
     TaskState, Tokens,
 };
 use entraclaw_models::ToolRequest;
+use entraclaw_work::Claim;
 use serde_json::{Map, json};
 
 fn new(bits: u64, source: Source) -> NewTask {
@@ -126,6 +127,29 @@ fn a_file_of_a_newer_program_is_not_touched() {
     connection.execute_batch("PRAGMA user_version = 99").unwrap();
     drop(connection);
     assert!(matches!(Store::open(&place), Err(StoreError::Newer { found: 99, .. })));
+}
+
+#[test]
+fn a_file_of_an_older_program_is_taken_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = Place::Folder(folder.path().to_owned());
+    let id = TaskId::of(1);
+    {
+        let mut store = Store::open(&place).unwrap();
+        store.add_task(&new(1, Source::host("codex")), 1).unwrap();
+        store.start_task(&id, Some("qwen"), None, 2).unwrap();
+        store.end_task(&id, TaskState::Completed, Some("done"), 3, 4).unwrap();
+    }
+    let connection = rusqlite::Connection::open(folder.path().join("conversation.db")).unwrap();
+    let older = "DROP INDEX owed_tasks; ALTER TABLE tasks DROP COLUMN claim; ALTER TABLE messages DROP COLUMN model; \
+                 PRAGMA user_version = 1;";
+    connection.execute_batch(older).unwrap();
+    drop(connection);
+    let store = Store::open(&place).unwrap();
+    assert_eq!(store.task(&id).unwrap().claim, Claim::Seen, "what was there before is owed to no host");
+    assert_eq!(store.owed().unwrap(), []);
+    let models: Vec<_> = store.last_messages(9).unwrap().into_iter().map(|one| one.model).collect();
+    assert_eq!(models, [None, Some("qwen".to_owned())]);
 }
 
 #[test]

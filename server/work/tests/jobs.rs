@@ -379,6 +379,7 @@ fn every_state_can_be_reached_and_only_final_ones_have_no_move() {
     assert_eq!(reached, Claim::ALL.to_vec());
     let files: std::collections::BTreeSet<&str> = Claim::ALL.iter().map(|claim| claim.file()).collect();
     assert_eq!(files.len(), Claim::ALL.len());
+    assert!(Claim::ALL.into_iter().all(|claim| Claim::by_name(claim.as_str()) == Some(claim)));
 }
 
 #[test]

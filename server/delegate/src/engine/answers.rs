@@ -6,11 +6,15 @@ use std::sync::atomic::Ordering;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::core::{Core, Doing, not_found};
+use super::core::Core;
+use super::doing::Doing;
+use super::error::{EngineError, not_found};
 use super::event::Event;
+use super::parts::Submission;
 use super::recover::lane;
-use super::view::{Active, Approval, Capabilities, Entry, History, Snapshot, TaskView, says, strengths};
-use super::{EngineError, Submission};
+use super::view::{
+    Active, Approval, Capabilities, Entry, History, Snapshot, TaskView, percent, says, strengths,
+};
 use crate::issue::Issue;
 use crate::message::Speaker;
 use crate::store::{NewTask, Reported, StoreError};
@@ -18,11 +22,6 @@ use crate::task::{Task, TaskId, TaskState};
 
 /// Most messages that are told at a time.
 const MESSAGES_MAX: usize = 1_000;
-
-/// How far a task is after so many steps, in percent: it grows, and the number of steps is not known before the end.
-pub(super) fn percent(steps: u32) -> u8 {
-    u8::try_from(u64::from(steps) * 100 / (u64::from(steps) + 2)).unwrap_or(99).min(99)
-}
 
 impl Core {
     pub(super) fn submit(

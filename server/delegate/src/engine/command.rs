@@ -6,9 +6,10 @@ use entraclaw_work::{Claim, Move};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::oneshot::Sender;
 
+use super::error::EngineError;
 use super::event::Event;
+use super::parts::Submission;
 use super::view::{Capabilities, History, Snapshot, TaskView};
-use super::{EngineError, Submission};
 use crate::issue::Issue;
 use crate::store::{KindQuality, Reported};
 use crate::task::TaskId;

@@ -6,97 +6,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use entraclaw_models::{Answer, Facts, Held, Model, ModelError, Piece};
+use entraclaw_models::{Facts, Model, ModelError};
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::random::Random;
-use futures_util::future::{BoxFuture, pending};
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
-use super::asking::Asking;
 use super::bounds::Bounds;
 use super::command::Command;
+use super::doing::{Doing, Happened};
+use super::error::not_found;
 use super::event::Event;
-use super::tools::Running;
+use super::parts::EngineParts;
 use super::view::Capabilities;
-use super::{EngineError, EngineParts};
 use crate::limits::RateLimit;
 use crate::queue::Queue;
 use crate::store::{Store, StoreError};
 use crate::task::TaskId;
-use crate::tool::{ToolOutcome, Toolbox};
+use crate::tool::Toolbox;
 
 /// What is told of the work of a task that could not be kept in time.
 const NOT_REPORTED: &str =
     "The changes of this task could not be committed in time; they are kept until they are.";
-
-/// What is under way.
-pub(super) enum Doing {
-    /// Nothing; what is next has to be decided.
-    Nothing,
-    /// The server is asked for the facts of its model.
-    Facts(BoxFuture<'static, Result<Facts, ModelError>>, Instant),
-    /// The server brings a step back that it has held.
-    BringingBack(BoxFuture<'static, bool>, Instant),
-    /// The model answers.
-    Asking(Box<Asking>),
-    /// The server holds the step of a task that was paused.
-    Holding(TaskId, BoxFuture<'static, Option<Held>>, Instant),
-    /// What a task has done is kept, before its answer is told.
-    Reporting(TaskId, BoxFuture<'static, Option<String>>, Instant),
-    /// A tool runs.
-    Tool(Box<Running>),
-    /// A tool call waits for a person.
-    Approval(i64, Instant),
-    /// The model can't be asked before this instant.
-    Waiting(Instant),
-}
-
-/// What has happened to what is under way.
-pub(super) enum Happened {
-    Facts(Result<Facts, ModelError>),
-    BroughtBack(bool),
-    Piece(Piece),
-    Answered(Result<Answer, ModelError>),
-    Held(Option<Held>),
-    Reported(Option<String>),
-    ToolEnded(ToolOutcome),
-    TimeIsUp,
-}
-
-impl Doing {
-    /// Waits for it. When this is dropped, nothing is lost.
-    async fn happen(&mut self) -> Happened {
-        match self {
-            Self::Nothing | Self::Approval(..) | Self::Waiting(_) => pending().await,
-            Self::Facts(reading, _) => Happened::Facts(reading.await),
-            Self::BringingBack(bringing, _) => Happened::BroughtBack(bringing.await),
-            Self::Holding(_, holding, _) => Happened::Held(holding.await),
-            Self::Reporting(_, reporting, _) => Happened::Reported(reporting.await),
-            Self::Tool(running) => Happened::ToolEnded((&mut running.work).await),
-            Self::Asking(asking) => tokio::select! {
-                biased;
-                Some(piece) = asking.pieces.recv() => Happened::Piece(piece),
-                answer = &mut asking.answer => Happened::Answered(answer),
-            },
-        }
-    }
-
-    /// When something has to be done about it.
-    fn due(&self) -> Option<Instant> {
-        match self {
-            Self::Nothing => None,
-            Self::Facts(_, at)
-            | Self::BringingBack(_, at)
-            | Self::Holding(_, _, at)
-            | Self::Reporting(_, _, at)
-            | Self::Approval(_, at)
-            | Self::Waiting(at) => Some(*at),
-            Self::Asking(asking) => Some(asking.due()),
-            Self::Tool(running) => Some(running.due),
-        }
-    }
-}
 
 /// What is remembered of the task that is worked on, as long as it is.
 pub(super) struct Turn {
@@ -312,10 +243,4 @@ impl Core {
     pub(super) fn after(ms: u64) -> Instant {
         Instant::now() + Duration::from_millis(ms)
     }
-}
-
-pub(super) fn not_found(task: &TaskId) -> EngineError {
-    EngineError::NotFound(format!(
-        "no task {task} was handed over in this project; chat returns the id of a task"
-    ))
 }

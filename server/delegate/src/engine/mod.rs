@@ -1,48 +1,50 @@
 //! The engine: one actor that owns the queue and the store, drives the model and the tools, and tells what happens.
 //!
-//! From the ground up: `bounds` is what it holds every task to, `view` and `event` what it tells, `fit` and `question` make
-//! a question that fits, `malformed` judges what the model asks for, `command` is what it is told, `core` its state and its
-//! loop, `recover` finds what an earlier engine left, `turn` decides what is next for a task, `asking` and `tools` do it,
-//! `pause` stops it for a person, `answers` tells of it.
+//! From the ground up: `bounds` is what it holds every task to, `parts` and `error` what it is made of and refuses, `view` and
+//! `event` what it tells, `fit` and `question` make a question that fits, `malformed` judges what the model asks for, `command` is
+//! what it is told, `asking` and `running` are an answer and a tool on their way, `doing` is what is under way, `core` is its state and its loop. On that,
+//! `recover` finds what an earlier engine left, `turn` decides what is next for a task, `ask`, `answering` and `tools` do it, `pause`
+//! stops it for a person, `answers` tells of it. An arrow between files runs down this list, and none runs back.
 //!
 //! It must never tell of a state that is not written, run a tool twice that has ended, or let a host go before the person.
 
+mod answering;
 mod answers;
+mod ask;
 mod asking;
 mod bounds;
 mod command;
 mod core;
+mod doing;
+mod error;
 mod event;
 mod fit;
 mod malformed;
+mod parts;
 mod pause;
 mod question;
 mod recover;
+mod running;
 mod tools;
 mod turn;
 mod view;
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use entraclaw_models::Model;
-use entraclaw_seams::clock::Clock;
-use entraclaw_seams::random::Random;
 use entraclaw_work::{Claim, Move};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use thiserror::Error;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 pub use bounds::Bounds;
+pub use error::EngineError;
 pub use event::Event;
+pub use parts::{EngineParts, Submission};
 pub use view::{Active, Approval, Capabilities, Entry, History, Snapshot, TaskView};
 
 use crate::issue::Issue;
-use crate::source::Source;
-use crate::store::{KindQuality, Place, Reported, Store, StoreError};
-use crate::task::{ContextFile, Hint, TaskId};
-use crate::tool::Toolbox;
+use crate::store::{KindQuality, Reported, Store, StoreError};
+use crate::task::TaskId;
 use command::Command;
 use core::Core;
 
@@ -50,83 +52,6 @@ use core::Core;
 const EVENTS_MAX: usize = 1_024;
 /// Commands that wait for the engine.
 const COMMANDS_MAX: usize = 64;
-
-/// The parts of an engine.
-pub struct EngineParts {
-    /// Where the project's store lies.
-    pub place: Place,
-    /// The model.
-    pub model: Arc<dyn Model>,
-    /// The tools of the project.
-    pub toolbox: Arc<dyn Toolbox>,
-    /// The calendar.
-    pub clock: Arc<dyn Clock>,
-    /// The source of ids.
-    pub random: Arc<dyn Random>,
-    /// The bounds.
-    pub bounds: Bounds,
-}
-
-/// What a person or a host asks for.
-#[derive(Debug, Clone)]
-pub struct Submission {
-    /// Who asks.
-    pub source: Source,
-    /// What is asked.
-    pub message: String,
-    /// The files that come along.
-    pub context: Vec<ContextFile>,
-    /// The kind of task.
-    pub hint: Hint,
-}
-
-impl Submission {
-    /// A message of the person.
-    pub fn person(message: impl Into<String>) -> Self {
-        Self { source: Source::You, message: message.into(), context: Vec::new(), hint: Hint::General }
-    }
-
-    /// A message of a host.
-    pub fn host(name: &str, message: impl Into<String>) -> Self {
-        Self { source: Source::host(name), ..Self::person(message) }
-    }
-}
-
-/// Why the engine did not do what it was told.
-#[derive(Debug, Clone, Error, PartialEq, Eq)]
-pub enum EngineError {
-    /// The client handed over too many tasks.
-    #[error(
-        "at most {per_minute} tasks a minute are taken from one client; try again in {} s, or raise mcp.external.rate_limit",
-        .wait.as_secs() + 1
-    )]
-    RateLimited {
-        /// The rate.
-        per_minute: u32,
-        /// How long to wait.
-        wait: Duration,
-    },
-    /// There is no such task, or no such tool call that waits.
-    #[error("{0}")]
-    NotFound(String),
-    /// The task has ended.
-    #[error("task {task} is {state} already")]
-    CannotCancel {
-        /// The task.
-        task: TaskId,
-        /// How it has ended.
-        state: &'static str,
-    },
-    /// The message can't be taken.
-    #[error("{0}")]
-    Refused(String),
-    /// Too many tasks wait.
-    #[error("{0}")]
-    Busy(String),
-    /// The engine has ended.
-    #[error("the engine of this project has ended; start it again by `entraclaw delegate`")]
-    Ended,
-}
 
 /// The engine at work: it must be polled, most often by a task of its own. Dropping it is a crash.
 pub type Work = BoxFuture<'static, Result<(), StoreError>>;

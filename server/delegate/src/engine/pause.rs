@@ -5,10 +5,12 @@
 
 use entraclaw_models::Held;
 
-use super::EngineError;
-use super::core::{Core, Doing, not_found};
+use super::core::Core;
+use super::doing::Doing;
+use super::error::{EngineError, not_found};
 use super::event::Event;
-use super::tools::Stopped;
+use super::running::Stopped;
+use super::view::TaskView;
 use crate::store::StoreError;
 use crate::task::TaskId;
 
@@ -74,7 +76,7 @@ impl Core {
         &mut self,
         id: &TaskId,
         reason: Option<&str>,
-    ) -> Result<Result<super::TaskView, EngineError>, StoreError> {
+    ) -> Result<Result<TaskView, EngineError>, StoreError> {
         let Some(task) = self.store.find_task(id)? else { return Ok(Err(not_found(id))) };
         if task.state.is_ended() {
             let state = task.state.as_str();
@@ -96,7 +98,7 @@ impl Core {
         let view = self.view(id)?;
         self.tell(Event::Ended(view.clone()));
         self.renew_known()?;
-        Ok(Ok(super::TaskView::clone(&view)))
+        Ok(Ok(TaskView::clone(&view)))
     }
 
     /// Ends what is under way, because the engine ends. A tool that must not be cut in half is waited for.

@@ -6,46 +6,22 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use entraclaw_models::ToolRequest;
-use futures_util::future::BoxFuture;
 use serde_json::Map;
 use tokio::sync::watch;
-use tokio::time::Instant;
 
-use super::EngineError;
-use super::core::{Core, Doing};
+use super::core::Core;
+use super::doing::Doing;
+use super::error::EngineError;
 use super::event::Event;
 use super::recover::unknown;
-use super::view::{Approval, says};
+use super::running::{Running, Stopped};
+use super::view::{Approval, percent, says};
 use crate::store::StoreError;
-use crate::task::{CallResult, CallState, Task, TaskId, ToolCall};
+use crate::task::{CallResult, CallState, Task, ToolCall};
 use crate::tool::{Patience, ToolOutcome};
 
 /// The status of a call that a person did not approve.
 const REFUSED: &str = "refused";
-
-/// A tool that runs.
-pub(super) struct Running {
-    pub(super) task: TaskId,
-    pub(super) number: i64,
-    pub(super) request: ToolRequest,
-    pub(super) work: BoxFuture<'static, ToolOutcome>,
-    stop: watch::Sender<bool>,
-    /// Why it was stopped.
-    pub(super) stopped: Option<Stopped>,
-    pub(super) due: Instant,
-}
-
-/// Why a tool was stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Stopped {
-    /// A person waits, or the engine ends; it runs again.
-    ForNow,
-    /// Its task was cancelled.
-    ForGood,
-    /// It took too long.
-    TimeIsUp,
-}
 
 impl Core {
     pub(super) fn advance_call(&mut self, task: &Task, call: ToolCall) -> Result<(), StoreError> {
@@ -81,7 +57,7 @@ impl Core {
 
     fn run_call(&mut self, task: &Task, call: ToolCall) -> Result<(), StoreError> {
         self.store.begin_call(call.number, self.now_ms())?;
-        let percent = super::answers::percent(task.step);
+        let percent = percent(task.step);
         let begun = Some(Arc::new(self.store.call(call.number)?));
         let says = says(&call.request);
         self.tell(Event::Progress { task: task.id.clone(), says, percent, call: begun });
@@ -142,7 +118,7 @@ impl Core {
             let task = self.store.task(&running.task)?;
             let says = format!("{}: {}", running.request.name, result.status);
             let call = Some(Arc::new(self.store.call(running.number)?));
-            let percent = super::answers::percent(task.step);
+            let percent = percent(task.step);
             self.tell(Event::Progress { task: task.id, says, percent, call });
         }
         Ok(())

@@ -6,7 +6,8 @@ use std::time::Duration;
 use entraclaw_models::{Facts, ModelError};
 use tokio::time::Instant;
 
-use super::core::{Core, Doing, Turn};
+use super::core::{Core, Turn};
+use super::doing::Doing;
 use super::event::Event;
 use crate::store::StoreError;
 use crate::task::{Resumption, Step, Task, TaskId, TaskState};

@@ -128,6 +128,11 @@ pub(crate) fn strengths(quality: &[KindQuality], model: &str) -> Vec<String> {
     quality.iter().filter(is_strength).map(|one| one.hint.as_str().to_owned()).collect()
 }
 
+/// How far a task is after so many steps, in percent: it grows, and the number of steps is not known before the end.
+pub(super) fn percent(steps: u32) -> u8 {
+    u8::try_from(u64::from(steps) * 100 / (u64::from(steps) + 2)).unwrap_or(99).min(99)
+}
+
 /// Longest part of an argument that is shown.
 const SHOWN_CHARS_MAX: usize = 80;
 

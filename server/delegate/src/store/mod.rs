@@ -1,7 +1,7 @@
 //! The conversation, tasks, tool calls and issues of one project, in one SQLite file.
 //!
 //! From the ground up: `place` is where the file lies and who holds it, `schema` its tables, `rows` reads and writes
-//! their columns, `tasks`, `claims`, `calls`, `talk` and `quality` are what is written and asked.
+//! their columns, `tasks`, `steps`, `claims`, `calls`, `talk` and `quality` are what is written and asked.
 //!
 //! Every change is one transaction that is synced before the call returns. It must never be opened twice at a time.
 
@@ -11,6 +11,7 @@ mod place;
 mod quality;
 mod rows;
 mod schema;
+mod steps;
 mod talk;
 mod tasks;
 
@@ -19,7 +20,8 @@ use thiserror::Error;
 
 pub use place::{Memory, Place};
 pub use quality::{KindQuality, Reported};
-pub use tasks::{NewTask, StepEnd};
+pub use steps::StepEnd;
+pub use tasks::NewTask;
 
 use place::Held;
 

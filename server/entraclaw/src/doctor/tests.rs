@@ -94,6 +94,30 @@ fn a_machine_without_problems_needs_nothing() {
     assert!(show::human(&diagnosis).ends_with("All is well.\n"));
 }
 
+#[test]
+fn the_local_model_is_checked_where_it_is_used() {
+    let of = |facts: &Facts| {
+        let checks = examine(facts).checks.into_iter().filter(|check| check.name == "delegate");
+        checks.map(|check| (check.level, check.found, check.fix)).collect::<Vec<_>>()
+    };
+    let mut facts = well();
+    assert!(of(&facts).is_empty());
+    let mut delegate = DelegateFacts {
+        project: "/home/alice/app".to_owned(),
+        engine: Ok(Some("/home/alice/.entraclaw/delegate/app.sock".to_owned())),
+        model: Ok("Ollama is at http://127.0.0.1:11434: qwen2.5-coder:7b".to_owned()),
+    };
+    facts.delegate = Some(delegate.clone());
+    let found = of(&facts);
+    assert!(found.iter().all(|(level, _, fix)| *level == Level::Ok && fix.is_none()), "{found:?}");
+    assert!(found[0].1.contains("works; hosts reach it at"), "{found:?}");
+    (delegate.engine, delegate.model) = (Ok(None), Err("no model server was found".to_owned()));
+    facts.delegate = Some(delegate);
+    let found = of(&facts);
+    assert!(found.iter().all(|(level, _, fix)| *level == Level::Warn && fix.is_some()), "{found:?}");
+    assert!(found[0].1.contains("no engine works in /home/alice/app"), "{found:?}");
+}
+
 #[rstest]
 #[case::no_home_known(
     |f: &mut Facts| f.home.trouble = Some("there is no home folder; set ENTRACLAW_HOME or give --home".to_owned()),
