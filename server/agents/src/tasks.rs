@@ -250,6 +250,7 @@ fn view(looked: &Look, status: &'static str, message: Option<&str>) -> Value {
         created_at: asked_at.clone(),
         updated_at: looked.result.as_ref().map_or(asked_at, |result| &result.ended_at).clone(),
         message: message.map(str::to_owned),
+        ttl_ms: None,
         poll_interval_ms: POLL_INTERVAL_MS,
     };
     task.json(Era::Modern)

@@ -52,12 +52,14 @@ pub struct TaskNow {
     pub updated_at: String,
     /// A sentence about it.
     pub message: Option<String>,
+    /// How long it is kept, in milliseconds; `None` is without a limit.
+    pub ttl_ms: Option<u64>,
     /// How often a client should ask, in milliseconds.
     pub poll_interval_ms: u64,
 }
 
 impl TaskNow {
-    /// The task in the form of an era. It is kept without a limit of time.
+    /// The task in the form of an era.
     pub fn json(&self, era: Era) -> Value {
         let (ttl, interval) = match era {
             Era::Legacy => ("ttl", "pollInterval"),
@@ -68,7 +70,7 @@ impl TaskNow {
             "status": self.status,
             "createdAt": self.created_at,
             "lastUpdatedAt": self.updated_at,
-            ttl: null,
+            ttl: self.ttl_ms,
             interval: self.poll_interval_ms
         });
         if let Some(message) = &self.message {

@@ -142,6 +142,7 @@ pub(super) fn now(view: &TaskView, era: Era) -> TaskNow {
         created_at: time(task.created_ms),
         updated_at: time(task.ended_ms.or(task.started_ms).unwrap_or(task.created_ms)),
         message: (!task.state.is_ended()).then(|| view.doing.clone()),
+        ttl_ms: None,
         poll_interval_ms: POLL_INTERVAL_MS,
     }
 }

@@ -7,7 +7,8 @@
 use std::time::Duration;
 
 use entraclaw_mcp::message::{Id, Object};
-use entraclaw_mcp::{Answer, Caller, Connection, Era, tasks};
+use entraclaw_mcp::tasks::{self, TaskNow};
+use entraclaw_mcp::{Answer, Caller, Connection, Era};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -58,23 +59,23 @@ impl Task {
     /// The task as the wire shows it.
     fn view(&self, id: &str) -> Value {
         let lives = self.expires.saturating_duration_since(self.born).as_millis();
-        let mut view = json!({
-            "taskId": id,
-            "createdAt": self.created_at.to_string(),
-            "lastUpdatedAt": self.updated_at.to_string(),
-            "ttlMs": u64::try_from(lives).unwrap_or(u64::MAX),
-            "pollIntervalMs": POLL_INTERVAL_MS
-        });
-        match &self.state {
-            State::Working => {
-                view["status"] = "working".into();
-                view["statusMessage"] = "listening; it completes when somebody writes".into();
-            }
-            State::Completed { result, .. } => {
-                view["status"] = "completed".into();
-                view["result"] = result.clone();
-            }
-            State::Cancelled => view["status"] = "cancelled".into(),
+        let (status, message) = match &self.state {
+            State::Working => ("working", Some("listening; it completes when a person writes".to_owned())),
+            State::Completed { .. } => ("completed", None),
+            State::Cancelled => ("cancelled", None),
+        };
+        let now = TaskNow {
+            id: id.to_owned(),
+            status,
+            created_at: self.created_at.to_string(),
+            updated_at: self.updated_at.to_string(),
+            message,
+            ttl_ms: Some(u64::try_from(lives).unwrap_or(u64::MAX)),
+            poll_interval_ms: POLL_INTERVAL_MS,
+        };
+        let mut view = now.json(Era::Modern);
+        if let State::Completed { result, .. } = &self.state {
+            view["result"] = result.clone();
         }
         view
     }
