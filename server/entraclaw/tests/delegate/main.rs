@@ -4,7 +4,9 @@
 
 mod support;
 
-use serde_json::json;
+use std::time::Duration;
+
+use serde_json::{Value, json};
 
 use support::{Host, World, git, says, slowly, writes};
 
@@ -74,4 +76,27 @@ fn a_hosts_task_in_a_worktree_ends_as_a_branch_and_merges_nothing() {
     assert!(!world.project().join("board.txt").exists(), "nothing is merged");
     assert_eq!(git(&world.project(), &["show", &format!("{branch}:board.txt")]), "8 x 8");
     engine.end();
+}
+
+#[test]
+fn the_answer_of_an_engine_that_was_killed_comes_to_the_inbox_once() {
+    let world = World::new(vec![slowly("The board is there.", 300)]);
+    let engine = world.engine();
+    let mut host = Host::start(&world, &["serve", "--tools", "inbound,delegate"]);
+    host.call("inbox_pull", &json!({}));
+    let (is_error, text) = host.call("chat", &json!({"message": "Make the board."}));
+    assert!(!is_error, "{text}");
+    let queued: Value = serde_json::from_str(&text).unwrap();
+    drop(host);
+    std::thread::sleep(Duration::from_millis(400));
+    engine.kill_9();
+    let _engine = world.engine();
+    let mut again = Host::start(&world, &["serve", "--tools", "inbound,delegate"]);
+    let text = again.until("inbox_pull", "The board is there.");
+    assert!(text.contains("the engine was restarted while this task ran"), "{text}");
+    let (_, polled) = again.call("poll_task", &json!({"task_id": queued["task_id"]}));
+    assert!(polled.contains("it comes to your inbox too, once, as work-task-"), "{polled}");
+    std::thread::sleep(Duration::from_secs(1));
+    let (_, text) = again.call("inbox_pull", &json!({}));
+    assert!(!text.contains("The board is there."), "{text}");
 }

@@ -115,6 +115,14 @@ impl Engine {
     }
 }
 
+impl Engine {
+    /// Kills it.
+    pub(crate) fn kill_9(mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
 impl Drop for Engine {
     fn drop(&mut self) {
         let _ = self.0.kill();
@@ -133,7 +141,8 @@ pub(crate) struct Host {
 impl Host {
     pub(crate) fn start(world: &World, words: &[&str]) -> Self {
         let mut command = world.command(words);
-        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
         let (stdin, stdout) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
         let mut host = Self { child, stdin, stdout, count: 0 };
         let info = json!({"name": "claude-code", "version": "2.1.330"});
