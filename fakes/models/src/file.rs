@@ -1,5 +1,6 @@
 //! A script as a YAML file. A mistake is told with the line that holds it.
 
+use crate::plan::Asked;
 use crate::script::{Answer, Script};
 
 /// Why a script can't be used.
@@ -38,11 +39,16 @@ impl Script {
         Ok(script)
     }
 
-    /// The answer to the user's last words, after so many results of tools.
-    pub(crate) fn answer(&self, words: &str, results: u32) -> Answer {
+    /// The answer to a question.
+    pub(crate) fn answer(&self, asked: &Asked) -> Answer {
+        let place = |text: &str| asked.task.rfind(text);
+        let lasts = self.answers.iter().filter_map(|answer| answer.when.as_ref()?.last.as_deref());
+        let last = lasts.filter_map(|text| Some((place(text)?, text))).max();
         let fits = |answer: &&Answer| {
             answer.when.as_ref().is_none_or(|when| {
-                when.contains.as_ref().is_none_or(|text| words.contains(text))
+                let results = if when.last.is_some() { asked.task_results } else { asked.results };
+                when.contains.as_ref().is_none_or(|text| asked.words.contains(text))
+                    && when.last.as_deref().is_none_or(|text| last.is_some_and(|(_, last)| last == text))
                     && when.results.is_none_or(|wanted| wanted == results)
             })
         };

@@ -45,7 +45,12 @@ impl Drop for Listening {
 
 /// Listens on a free port of this machine.
 pub async fn listen(server: &Server) -> io::Result<Listening> {
-    let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+    listen_at(server, 0).await
+}
+
+/// Listens on this port of this machine, as one does that is started again; 0 is a free one.
+pub async fn listen_at(server: &Server, port: u16) -> io::Result<Listening> {
+    let listener = TcpListener::bind(("127.0.0.1", port)).await?;
     let address = listener.local_addr()?;
     let server = server.clone();
     let task = tokio::spawn(async move {

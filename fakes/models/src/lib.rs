@@ -19,7 +19,7 @@ mod tokens;
 
 pub use file::ScriptError;
 pub use generation::{Body, Dropped};
-pub use http::{Listening, listen};
+pub use http::{Listening, listen, listen_at};
 pub use rules::{Mark, Rule, RuleId, rules};
 pub use script::{Answer, Failure, Kind, ModelSpec, Restore, Script, Slots, ThinksAs, Tool, ToolForm, When};
 pub use seen::{End, Seen};

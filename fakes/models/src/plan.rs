@@ -56,6 +56,10 @@ pub(crate) struct Asked {
     pub(crate) words: String,
     /// The results of tools since then.
     pub(crate) results: u32,
+    /// What the user asks for: their words since the last answer that asks for no tool.
+    pub(crate) task: String,
+    /// The results of tools since then.
+    pub(crate) task_results: u32,
     /// What the assistant has already said in the last message.
     pub(crate) said: Option<String>,
     /// Whether tools are offered.
@@ -73,15 +77,28 @@ pub(crate) fn asked(body: &Value) -> Asked {
         asked.prompt.extend(tokens(&Value::from(tools.clone()).to_string()));
     }
     let last = messages.len().saturating_sub(1);
+    let mut is_at_work = false;
     for (at, message) in messages.iter().enumerate() {
         let role = message.get("role").and_then(Value::as_str).unwrap_or_default();
         let content = message.get("content").and_then(Value::as_str).unwrap_or_default();
+        let calls =
+            message.get("tool_calls").filter(|calls| calls.as_array().is_some_and(|all| !all.is_empty()));
         match role {
-            "user" => (asked.words, asked.results) = (content.to_owned(), 0),
-            "tool" => asked.results += 1,
+            "user" => {
+                (asked.words, asked.results) = (content.to_owned(), 0);
+                // What is said after the first tool is for the task that uses it.
+                if !is_at_work {
+                    asked.task.push_str(content);
+                }
+            }
+            "tool" => (asked.results, asked.task_results) = (asked.results + 1, asked.task_results + 1),
+            "assistant" if calls.is_some() => is_at_work = true,
+            "assistant" if at != last => {
+                is_at_work = false;
+                (asked.task, asked.task_results) = (String::new(), 0);
+            }
             _ => {}
         }
-        let calls = message.get("tool_calls");
         if at == last && role == "assistant" && calls.is_none() {
             asked.said = Some(content.to_owned());
         }

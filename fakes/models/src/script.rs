@@ -177,8 +177,11 @@ impl Default for Answer {
 pub struct When {
     /// The last message of the user holds this text.
     pub contains: Option<String>,
-    /// So many results of tools came since that message.
+    /// So many results of tools came since that message; with `last`, since the task was asked for.
     pub results: Option<u32>,
+    /// What the user asks for holds this text, and none of the others that the answers of the script have here comes after it.
+    /// A task ends with an answer that asks for no tool: what is said between the results of tools is no new one.
+    pub last: Option<String>,
 }
 
 /// How thinking comes.

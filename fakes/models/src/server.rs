@@ -174,7 +174,7 @@ impl Server {
             seen.prompt_tokens = count.min(context);
             seen.cut_tokens = count.saturating_sub(context);
         });
-        let answer = script.answer(&asked.words, asked.results);
+        let answer = script.answer(&asked);
         if let Some(failure) = answer.error.as_ref().filter(|failure| failure.after_tokens.is_none()) {
             let kind = "server_error";
             return self.whole(

@@ -343,6 +343,39 @@ fn every_source_leads_somewhere() {
     );
 }
 
+/// The scenarios and tests that the tables of a page name, where a row holds nothing else between backticks.
+fn named_in_tables(text: &str) -> BTreeSet<String> {
+    let rows = prose(text).into_iter().filter(|line| line.starts_with('|'));
+    let words = rows.flat_map(|row| row.split('`').skip(1).step_by(2));
+    let is_name = |word: &&str| {
+        let is_test =
+            word.matches('_').count() > 1 && word.chars().all(|c| c.is_ascii_lowercase() || "_:".contains(c));
+        word.starts_with("delegate.") || is_test
+    };
+    words.filter(is_name).map(str::to_owned).collect()
+}
+
+#[test]
+fn every_scenario_and_test_that_the_local_model_rests_on_is_there() {
+    let mut sources = BTreeSet::new();
+    for folder in ["server", "scenarios", "fakes"] {
+        files(Path::new(folder), "rs", &mut sources);
+    }
+    let sources: String = sources.iter().map(|path| read(&path.to_string_lossy())).collect();
+    let scenarios = simulation::scenario::load_builtin().expect("the scenarios are right");
+    let named = named_in_tables(&shown(Path::new("docs/src/delegate.md")));
+    assert!(named.len() > 60, "the tables are somewhere else: {}", named.len());
+    let is_there = |name: &String| {
+        let test = name.rsplit("::").next().unwrap_or(name);
+        scenarios.iter().any(|one| one.id() == name) || sources.contains(&format!("fn {test}("))
+    };
+    let missing: Vec<_> = named.iter().filter(|name| !is_there(name)).collect();
+    assert!(missing.is_empty(), "docs/src/delegate.md names what is not there: {missing:?}");
+    let of_suite = scenarios.iter().filter(|one| one.suite() == "delegate");
+    let silent: Vec<_> = of_suite.map(|one| one.id()).filter(|id| !named.contains(*id)).collect();
+    assert!(silent.is_empty(), "docs/src/delegate.md has no row for {silent:?}");
+}
+
 #[test]
 fn a_source_that_leads_nowhere_is_found() {
     let places = Places::of_the_checkout();

@@ -31,11 +31,15 @@ impl Letter {
     }
 }
 
-/// The answer to a request whose engine is gone.
-pub(super) fn gone(id: &Value, is_call: bool, says: &str) -> Vec<u8> {
+/// The answer to a request whose engine is gone. Without a session it is one of 2026-07-28, whose results name their type.
+pub(super) fn gone(id: &Value, is_call: bool, has_session: bool, says: &str) -> Vec<u8> {
     let answer = if is_call {
         let text = json!({"error": "execution_error", "message": says}).to_string();
-        json!({"jsonrpc": "2.0", "id": id, "result": {"content": [{"type": "text", "text": text}], "isError": true}})
+        let mut result = json!({"content": [{"type": "text", "text": text}], "isError": true});
+        if !has_session {
+            result["resultType"] = json!("complete");
+        }
+        json!({"jsonrpc": "2.0", "id": id, "result": result})
     } else {
         json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32603, "message": says}})
     };

@@ -24,6 +24,11 @@ impl Opening {
         }
     }
 
+    /// Whether there is a session.
+    pub(super) fn is_there(&self) -> bool {
+        self.initialize.is_some()
+    }
+
     /// The request that opens the session anew, if there is a session.
     pub(super) fn again(&self) -> Option<Vec<u8>> {
         let mut request: Value = serde_json::from_slice(self.initialize.as_ref()?).ok()?;

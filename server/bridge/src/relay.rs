@@ -204,7 +204,7 @@ impl<W: AsyncWrite + Unpin, E: Engines> Relay<W, E> {
     /// Answers what the end that goes can't answer any more.
     async fn answer_open(&mut self) -> io::Result<()> {
         for (id, is_call) in std::mem::take(&mut self.open).into_values() {
-            self.say(&gone(&id, is_call, WENT_AWAY)).await?;
+            self.say(&gone(&id, is_call, self.opening.is_there(), WENT_AWAY)).await?;
         }
         Ok(())
     }

@@ -2,6 +2,7 @@
 //! A mutant must never change the harness itself, and must differ from the honest server in its one fault only.
 
 mod agents;
+mod delegate;
 mod disk;
 mod files;
 mod graph;

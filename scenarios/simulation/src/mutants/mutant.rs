@@ -1,17 +1,20 @@
 //! One fault, and how it is put into the server.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
+use entraclaw_delegate::{Submission, Toolbox};
 use entraclaw_memory::files::ContextFiles;
 use entraclaw_microsoft::http::HttpTransport;
+use entraclaw_models::Model;
 use entraclaw_seams::processes::Processes;
 use entraclaw_seams::programs::Programs;
 use entraclaw_seams::storage::Storage;
 use entraclaw_seams::storage::memory::MemoryStorage;
 use tokio::io::DuplexStream;
 
-use super::{agents, disk, files, graph, pipe, speech};
+use super::{agents, delegate, disk, files, graph, pipe, speech};
 
 /// A server with one fault.
 #[derive(Debug)]
@@ -47,6 +50,8 @@ pub(super) enum Way {
     Agents(agents::Fault),
     /// The files of workspaces and of other agents.
     Files(files::Fault),
+    /// The engine of the local model.
+    Delegate(delegate::Fault),
     /// One of its settings.
     Setting(&'static str, &'static str),
 }
@@ -98,6 +103,37 @@ impl Mutant {
             Way::Files(fault) => Arc::new(files::FaultyFiles { inner, fault }),
             _ => inner,
         }
+    }
+
+    /// What a person types, as its engine takes it.
+    pub(crate) fn submission(&self, submission: Submission) -> Submission {
+        match self.way {
+            Way::Delegate(fault) => delegate::submission(fault, submission),
+            _ => submission,
+        }
+    }
+
+    /// The local model, as its engine asks it.
+    pub(crate) fn model(&self, inner: Arc<dyn Model>) -> Arc<dyn Model> {
+        match self.way {
+            Way::Delegate(fault) => Arc::new(delegate::FaultyModel { inner, fault }),
+            _ => inner,
+        }
+    }
+
+    /// The tools of a project, as its engine runs them.
+    pub(crate) fn toolbox(&self, inner: Arc<dyn Toolbox>, project: &Path) -> Arc<dyn Toolbox> {
+        match self.way {
+            Way::Delegate(fault) => {
+                Arc::new(delegate::FaultyToolbox { inner, fault, project: project.to_owned() })
+            }
+            _ => inner,
+        }
+    }
+
+    /// Whether its engine begins with an empty store when it is started again.
+    pub(crate) fn loses_its_store(&self) -> bool {
+        matches!(self.way, Way::Delegate(delegate::Fault::LosesItsStore))
     }
 
     /// The programs of other agents, as it runs them.

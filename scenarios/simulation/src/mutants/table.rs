@@ -1,6 +1,7 @@
 //! The mutants, and the rule that must catch each. One that no rule catches fails the build.
 
 use super::agents::Fault as Agents;
+use super::delegate::Fault as Delegate;
 use super::disk::Fault as Disk;
 use super::files::Fault as Files;
 use super::graph::Fault as Graph;
@@ -157,6 +158,19 @@ mutants! {
         ("expect.result", ""), ("context.editor-log", COPILOT), Files(Files::MissesPushes);
     "forgets-to-notify": "does not tell of a change of the context",
         ("expect.wire", ""), ("context.notified", "generic@bare"), Files(Files::TellsNothing);
+    // The local model.
+    "forgets-the-partial-text": "asks a paused step from its beginning and adds the answer to what was said",
+        ("oracle.exact", "without interruption"), ("delegate.person-first", COPILOT), Delegate(Delegate::ForgetsPartial);
+    "believes-the-cache": "calls a step exact because the server says that it was restored",
+        ("expect.delegate", "is exact"), ("delegate.a-cache-that-lies", COPILOT), Delegate(Delegate::BelievesTheCache);
+    "person-in-line": "puts the person into the line of the hosts",
+        ("oracle.order", "it is the turn of"), ("delegate.two-hosts-and-a-person", COPILOT), Delegate(Delegate::PersonInLine);
+    "lets-a-path-out": "writes where the model says, wherever that is",
+        ("oracle.outside", "outside.txt"), ("delegate.paths-out", COPILOT), Delegate(Delegate::LetsPathsOut);
+    "loses-a-task": "begins with an empty store when it is started again",
+        ("oracle.lost", "is gone"), ("delegate.engine-ended", COPILOT), Delegate(Delegate::LosesItsStore);
+    "runs-a-tool-twice": "runs each tool twice",
+        ("oracle.done-twice", "a tool ran 2 times"), ("delegate.chat-with-tools", COPILOT), Delegate(Delegate::RunsTwice);
     // Settings that a server must not have by itself.
     "polls-rarely": "looks once a minute",
         ("expect.model", ""), LISTENING, Setting("ENTRACLAW_TEAMS_POLL_INTERVAL", "60s");

@@ -38,6 +38,7 @@ pub(crate) fn check(expect: &Expect, play: &Play) -> Checked {
         Expect::Status(expect) => status(expect, play),
         Expect::Agents(expect) => agents(expect, play),
         Expect::File(expect) => file(expect, play),
+        Expect::Delegate(expect) => super::delegate::check(expect, play),
     }
 }
 

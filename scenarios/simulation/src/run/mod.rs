@@ -7,6 +7,7 @@ mod bare;
 mod bot;
 mod cell;
 mod commands;
+mod delegate;
 mod ended;
 mod expect;
 mod extension;

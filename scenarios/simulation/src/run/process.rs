@@ -15,6 +15,7 @@ use reports::event::CellFinished;
 use tokio::time::{Instant, sleep};
 
 use super::commands::{ProcessCommands, wait_command_of};
+use super::delegate::{Delegation, InstalledDelegation};
 use super::installed::{InstalledAgents, faster};
 use super::jobs::Jobs;
 use super::machine::{self, Machine};
@@ -75,7 +76,14 @@ pub(crate) fn play(cell: &Cell, binary: &Path, agent: Option<&Path>) -> anyhow::
             None => None,
         };
         environment.extend(agents.iter().flat_map(InstalledAgents::environment));
+        let delegation = match &cell.scenario.scenario.delegate {
+            Some(spec) => {
+                Some(InstalledDelegation::install(spec, binary, home.path(), &own, &environment).await?)
+            }
+            None => None,
+        };
         let stage = Rc::new(ProcessStage {
+            delegation,
             binary: binary.to_owned(),
             environment,
             port,
@@ -102,6 +110,8 @@ fn wall_clock() -> jiff::Timestamp {
 }
 
 struct ProcessStage {
+    /// The engine of the local model.
+    delegation: Option<InstalledDelegation>,
     binary: PathBuf,
     environment: BTreeMap<String, String>,
     home: PathBuf,
@@ -114,6 +124,9 @@ struct ProcessStage {
 
 impl Stage for ProcessStage {
     fn server(&self, consumer: Option<&str>, _bell: &WakeUpTarget) -> AnyServer {
+        if let Some(delegation) = &self.delegation {
+            return delegation.bridge();
+        }
         let mut arguments = vec!["serve".to_owned()];
         if let Some(consumer) = consumer {
             arguments.extend(["--consumer".to_owned(), consumer.to_owned()]);
@@ -186,6 +199,10 @@ impl Stage for ProcessStage {
 
     fn deliver<'a>(&'a self, activity: &'a BotDelivery) -> LocalBoxFuture<'a, Option<u16>> {
         Box::pin(bot::post(self.port.number(), activity))
+    }
+
+    fn delegation(&self) -> Option<&dyn Delegation> {
+        self.delegation.as_ref().map(|delegation| delegation as &dyn Delegation)
     }
 
     fn jobs(&self) -> Option<&dyn Jobs> {

@@ -29,6 +29,7 @@ use reports::event::CellFinished;
 
 use super::bot::{self, SimPort};
 use super::commands::{SimCommands, sim_wait_command};
+use super::delegate::{Delegation, SimDelegation};
 use super::jobs::Jobs;
 use super::play::Play;
 use super::sim_process::Process;
@@ -60,7 +61,14 @@ pub(crate) fn play(cell: &Cell) -> anyhow::Result<CellFinished> {
         let jobs = scenario.begins_work() || !scenario.agents.is_empty();
         let jobs = jobs
             .then(|| SimJobs::new(disk.clone(), server_clock.clone(), scenario.agents.clone(), cell.mutant));
+        let rate_limit =
+            world.environment.get("ENTRACLAW_MCP_EXTERNAL_RATE_LIMIT").and_then(|text| text.parse().ok());
+        let delegation = scenario
+            .delegate
+            .as_ref()
+            .map(|spec| SimDelegation::new(spec, rate_limit, server_clock.clone(), cell.seed, cell.mutant));
         let stage = Rc::new(SimStage {
+            delegation: delegation.transpose()?,
             environment: world.environment,
             disk,
             jobs,
@@ -91,6 +99,7 @@ pub(crate) fn play(cell: &Cell) -> anyhow::Result<CellFinished> {
 }
 
 struct SimStage {
+    delegation: Option<SimDelegation>,
     environment: BTreeMap<String, String>,
     disk: MemoryStorage,
     jobs: Option<SimJobs>,
@@ -109,6 +118,9 @@ struct SimStage {
 
 impl Stage for SimStage {
     fn server(&self, consumer: Option<&str>, target: &WakeUpTarget) -> AnyServer {
+        if let Some(delegation) = &self.delegation {
+            return delegation.bridge();
+        }
         let mut environment = self.environment.clone();
         if let Some(consumer) = consumer {
             environment.insert("ENTRACLAW_INBOX_CONSUMER".to_owned(), consumer.to_owned());
@@ -261,6 +273,10 @@ impl Stage for SimStage {
 
     fn deliver<'a>(&'a self, activity: &'a BotDelivery) -> LocalBoxFuture<'a, Option<u16>> {
         Box::pin(self.port.deliver(bot::request(activity)))
+    }
+
+    fn delegation(&self) -> Option<&dyn Delegation> {
+        self.delegation.as_ref().map(|delegation| delegation as &dyn Delegation)
     }
 
     fn jobs(&self) -> Option<&dyn Jobs> {

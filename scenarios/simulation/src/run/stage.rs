@@ -8,6 +8,7 @@ use fake_hosts::drive::Commands;
 use fake_microsoft::bot::BotDelivery;
 use futures_util::future::LocalBoxFuture;
 
+use super::delegate::Delegation;
 use super::jobs::Jobs;
 use super::machine::Machine;
 use super::wake_up_target::WakeUpTarget;
@@ -40,6 +41,10 @@ pub(crate) trait Stage {
     fn deliver<'a>(&'a self, activity: &'a BotDelivery) -> LocalBoxFuture<'a, Option<u16>>;
     /// The jobs and the other agents of the machine; none where the scenario begins no work.
     fn jobs(&self) -> Option<&dyn Jobs> {
+        None
+    }
+    /// The engine of the local model, where the scenario has one.
+    fn delegation(&self) -> Option<&dyn Delegation> {
         None
     }
     /// The person's machine, where hosts know of the server by their files alone.

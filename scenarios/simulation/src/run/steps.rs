@@ -8,6 +8,7 @@ use fake_microsoft::graph::MessageSpec;
 use reports::event::Failure;
 use serde_json::Value;
 
+use super::delegate;
 use super::expect;
 use super::miss::Miss;
 use super::operator;
@@ -36,6 +37,12 @@ const TAKEN_BACK: &str = "(this message was deleted by its author)";
 
 /// Plays every step.
 pub(crate) async fn all(play: &mut Play<'_>) -> anyhow::Result<()> {
+    delegate::begin(play).await?;
+    each_of_the_scenario(play).await?;
+    delegate::settle(play).await
+}
+
+async fn each_of_the_scenario(play: &mut Play<'_>) -> anyhow::Result<()> {
     let steps = &play.cell.scenario.scenario.steps;
     if play.cell.scenario.scenario.autostart {
         play.session(MAIN)?.start();
@@ -151,6 +158,7 @@ async fn one(play: &mut Play<'_>, step: &Step) -> anyhow::Result<()> {
         Step::Heal => play.graph.with(fake_microsoft::graph::FakeGraph::clear_faults),
         Step::Bot(step) => super::bot::step(play, step).await?,
         Step::Entra(step) => entra(play, step)?,
+        Step::Delegate(step) => delegate::step(play, step).await?,
         Step::Disk(step) => {
             play.stage.disk(step)?;
             if matches!(step, DiskStep::Delete(_) | DiskStep::Damage(_)) {
@@ -518,7 +526,7 @@ fn make_calls(play: &mut Play<'_>, calls: &[Call], on: Option<&str>) -> anyhow::
     Ok(())
 }
 
-/// Replaces `$chat:HANDLE`, `$conversation:HANDLE`, `$person:HANDLE`, `$id:LABEL` and `$fill:N` in arguments.
+/// Replaces `$chat:HANDLE`, `$conversation:HANDLE`, `$person:HANDLE`, `$id:LABEL`, `$task:LABEL` and `$fill:N` in arguments.
 fn fill_in(play: &Play<'_>, value: Value) -> anyhow::Result<Value> {
     Ok(match value {
         Value::String(text) => Value::String(if let Some(handle) = text.strip_prefix("$chat:") {
@@ -529,6 +537,8 @@ fn fill_in(play: &Play<'_>, value: Value) -> anyhow::Result<Value> {
             play.graph.with(|graph| graph.person(handle).map(|person| person.object_id.clone()))?
         } else if let Some(label) = text.strip_prefix("$id:") {
             written(play, label)?.message_id
+        } else if let Some(label) = text.strip_prefix("$task:") {
+            delegate::task_of(play, label)?
         } else if let Some(length) = text.strip_prefix("$fill:") {
             "x".repeat(length.parse()?)
         } else {

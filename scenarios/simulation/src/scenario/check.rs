@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::names::Names;
 use super::{
-    BOT_CONVERSATION, BotStep, Expect, HostStep, Hosts, MailboxStep, Mode, OperatorStep, Scenario,
-    ScenarioError, ServerStep, Step, WORK_TOOL, WorkStep, sense,
+    BOT_CONVERSATION, BotStep, DelegateStep, EngineStep, Expect, HostStep, Hosts, MailboxStep, Mode,
+    OperatorStep, Scenario, ScenarioError, ServerStep, Step, WORK_TOOL, WorkStep, sense,
 };
 
 type Checked = Result<(), ScenarioError>;
@@ -48,7 +48,13 @@ pub(super) fn check(file: &str, source: &str, scenario: &Scenario) -> Checked {
         matches!(step, Step::Write(_) | Step::Mail(_) | Step::Random(_) | Step::Kills(_) | Step::Bot(_))
     });
     names.ensure(
-        any(|step| matches!(step, Step::Expect(_))) || (scenario.all_delivered && writes),
+        any(|step| {
+            matches!(
+                step,
+                Step::Expect(_)
+                    | Step::Delegate(DelegateStep::InterruptEverywhere(_) | DelegateStep::CrashEverywhere(_))
+            )
+        }) || (scenario.all_delivered && writes),
         "nothing is expected, so nothing can fail",
         "add an `expect:` step",
     )?;
@@ -72,6 +78,12 @@ pub(super) fn check(file: &str, source: &str, scenario: &Scenario) -> Checked {
         names.go_to(step);
         let step = &step.value;
         names.ensure(!in_process || !is_only_simulated(step), "this can only be simulated", not_here)?;
+        let of_engine = matches!(step, Step::Delegate(_) | Step::Expect(Expect::Delegate(_)));
+        names.ensure(
+            !of_engine || scenario.delegate.is_some(),
+            "there is no local model",
+            "add `delegate: {model: …}`",
+        )?;
         let of_mail = matches!(step, Step::Mail(_) | Step::Mailbox(_));
         names.ensure(
             !of_mail || scenario.world.mail.is_some(),
@@ -98,6 +110,8 @@ fn is_only_simulated(step: &Step) -> bool {
         | Step::Server(ServerStep::PowerCut(_) | ServerStep::ClockStep(_)) => true,
         Step::Call(call) => call.tool == WORK_TOOL,
         Step::Calls(calls) => calls.iter().any(|call| call.tool == WORK_TOOL),
+        Step::Delegate(step) => !matches!(step, DelegateStep::Engine(EngineStep::Start | EngineStep::Kill)),
+        Step::Expect(Expect::Delegate(expect)) => expect.is_only_simulated(),
         Step::Random(random) => random.troubles.iter().any(|trouble| trouble.is_only_simulated()),
         _ => false,
     }
@@ -198,6 +212,10 @@ fn check_step(names: &mut Names<'_>, step: &Step) -> Checked {
             names.ensure(file.path.starts_with('/'), "a path begins with `/`", None)
         }
         Step::Bot(bot) => check_bot(names, bot),
+        Step::Delegate(DelegateStep::Say(say)) => {
+            names.give_calls([&say.label]);
+            Ok(())
+        }
         Step::Expect(expect) => check_expect(names, expect),
         Step::Advance(span) => {
             names.ensure(span.0 <= ADVANCE_MAX, "nothing waits for more than 30 days", "write a shorter time")
@@ -214,6 +232,7 @@ fn check_step(names: &mut Names<'_>, step: &Step) -> Checked {
         | Step::Heal
         | Step::Entra(_)
         | Step::Peer(_)
+        | Step::Delegate(_)
         | Step::Disk(_) => Ok(()),
     }
 }
@@ -259,6 +278,9 @@ fn check_expect(names: &Names<'_>, expect: &Expect) -> Checked {
     }
     names.messages(about.message)?;
     names.calls(about.call)?;
+    if let Expect::Delegate(expect) = expect {
+        names.calls(expect.of.iter().chain(&expect.ended))?;
+    }
     names.chats(about.chat)?;
     names.sessions(about.session)
 }

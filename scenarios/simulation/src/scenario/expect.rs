@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{BotExpect, SetupExpect, Span};
+use super::{BotExpect, DelegateExpect, SetupExpect, Span};
 
 /// One demand.
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
@@ -41,6 +41,8 @@ pub enum Expect {
     Agents(AgentsExpect),
     /// A file of the person's machine.
     File(MachineFileExpect),
+    /// The tasks of the local model, its server, and the project.
+    Delegate(DelegateExpect),
 }
 
 impl Expect {
@@ -155,6 +157,11 @@ impl Expect {
                     "add `running` or `started`",
                 ),
                 ..About::of("expect.agents", agents.within)
+            },
+            Self::Delegate(delegate) => About {
+                changes_silently: true,
+                misused: delegate.misused(),
+                ..About::of("expect.delegate", delegate.within)
             },
             Self::File(file) => About {
                 changes_silently: true,

@@ -4,6 +4,7 @@
 
 mod bot;
 mod check;
+mod delegate;
 mod duration;
 mod error;
 mod expect;
@@ -25,6 +26,7 @@ use serde::{Deserialize, Serialize};
 use serde_saphyr::Spanned;
 
 pub use bot::{BOT_CONVERSATION, BotAgain, BotExpect, BotSay, BotStep};
+pub use delegate::{Delegate, DelegateExpect, DelegateStep, EngineStep, EverywhereStep, ModelStep, SayStep};
 pub use duration::Span;
 pub use error::ScenarioError;
 pub use expect::{
@@ -94,6 +96,9 @@ pub struct Scenario {
     /// tools are offered by `tools.sets`.
     #[serde(default)]
     pub agents: Vec<fake_agents::Script>,
+    /// The local model of the project, where the host's server is the bridge to its engine.
+    #[serde(default)]
+    pub delegate: Option<Delegate>,
     /// People that the server's allowlist does not have; everybody else may speak.
     #[serde(default)]
     pub strangers: Vec<String>,
@@ -241,6 +246,8 @@ pub enum Need {
     CallLimit,
     /// The host starts with `server/discover`.
     Probe,
+    /// The host opens a session by `initialize`, so that it can be told what it did not ask for.
+    Session,
     /// The host tells the server that the person has interrupted a call.
     InterruptTold,
     /// An interrupt is not told; the call goes on and its answer is dropped.

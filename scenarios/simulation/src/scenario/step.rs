@@ -5,7 +5,7 @@ use fake_microsoft::graph::{DeltaLoss, FaultSpec, MailSpec, MessageSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{BotStep, Expect, Kills, Random, SetupStep, Span};
+use super::{BotStep, DelegateStep, Expect, Kills, Random, SetupStep, Span};
 
 /// One step; each ends before the next begins.
 #[derive(Debug, Clone, Deserialize, schemars::JsonSchema)]
@@ -62,6 +62,8 @@ pub enum Step {
     /// Changes work that outlives its call (sim only). The tool `run_scripted_work` begins it, with `label`,
     /// `takes_ms`, `says`, `fails` and `count`; `$id:LABEL` is its id.
     Work(WorkStep),
+    /// Something happens at the engine of the local model.
+    Delegate(DelegateStep),
     /// The disk has this fault from now on.
     Disk(DiskStep),
     /// A person or another program writes a file of the person's machine (sim only).
@@ -251,7 +253,8 @@ pub struct MessageRef {
 pub struct Call {
     /// The tool.
     pub tool: String,
-    /// Its arguments. `$chat:HANDLE`, `$conversation:HANDLE`, `$person:HANDLE` and `$id:LABEL` strings are replaced by ids.
+    /// Its arguments. `$chat:HANDLE`, `$conversation:HANDLE`, `$person:HANDLE` and `$id:LABEL` strings are replaced by ids, `$task:LABEL` by that of the task that
+    /// the call handed over.
     #[schemars(with = "Option<Value>")]
     pub args: Option<Value>,
     /// Name for `expect: {result: …}`.

@@ -20,6 +20,19 @@ const LISTED_MAX: usize = 100;
 /// Most notices that wait; the oldest progress goes first.
 const NOTICES_MAX: usize = 256;
 
+/// The notifications of the design document. A name under `experimental` stands behind each, as the protocol asks of methods of
+/// one's own.
+const OWN: [&str; 3] = ["task_progress", "task_completed", "task_preempted"];
+
+/// Declares the notifications to a client that is told anything unasked.
+pub(super) fn declare(era: Era, capabilities: &mut Value) {
+    if era == Era::Legacy {
+        for name in OWN {
+            capabilities["experimental"][name] = json!({});
+        }
+    }
+}
+
 /// The tasks of one client, and whether the client knows each as one of the protocol. Clones share them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Owned(Arc<Mutex<Tasks>>);

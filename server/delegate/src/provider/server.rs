@@ -6,13 +6,14 @@ use entraclaw_mcp::{Begun, Call, Caller, Connection, Era, Offers, Provider, Rece
 use entraclaw_work::Move;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
+use serde_json::Value;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::timeout_at;
 
 use super::calls::{At, begin, ended};
 use super::handed::{Handed, Handing};
-use super::notices::{Heard, Owned};
+use super::notices::{self, Heard, Owned};
 use super::tasks::TaskCalls;
 use super::tools::offers;
 use super::wait::Waiting;
@@ -88,6 +89,10 @@ impl DelegateProvider {
 impl Provider for DelegateProvider {
     fn offers(&self) -> Offers {
         offers(&self.engine.capabilities())
+    }
+
+    fn declare(&self, era: Era, capabilities: &mut Value) {
+        notices::declare(era, capabilities);
     }
 
     fn call(&mut self, call: Call<'_>, connection: &mut Connection) -> Result<Begun, Refusal> {

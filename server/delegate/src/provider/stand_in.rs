@@ -1,8 +1,10 @@
 //! The same tools while there is no engine. The connection answers each call with its trouble, which says what to start.
 //! It must never answer a call by itself.
 
-use entraclaw_mcp::{Begun, Call, Connection, Offers, Provider, Refusal};
+use entraclaw_mcp::{Begun, Call, Connection, Era, Offers, Provider, Refusal};
+use serde_json::Value;
 
+use super::notices;
 use super::tools::offers;
 use crate::engine::Capabilities;
 
@@ -12,6 +14,11 @@ pub struct StandIn;
 impl Provider for StandIn {
     fn offers(&self) -> Offers {
         offers(&Capabilities::default())
+    }
+
+    fn declare(&self, era: Era, capabilities: &mut Value) {
+        // The engine that comes tells the same session.
+        notices::declare(era, capabilities);
     }
 
     fn call(&mut self, _call: Call<'_>, _connection: &mut Connection) -> Result<Begun, Refusal> {

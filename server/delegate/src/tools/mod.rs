@@ -1,8 +1,8 @@
 //! What a model may do in a project: files within the project's folder, and commands in the sandbox.
 //!
 //! From the ground up: `outcome` is how a tool tells of its end, `root` holds the project's folder, `files` reads and writes,
-//! `edit` changes a place, `find` looks for names and texts, `command` runs in the sandbox, `check` runs the project's own
-//! checker, `schemas` is what a model is shown, `worktrees` gives each task of a host a place of its own.
+//! `edit` changes a place, `find` looks for names and texts, `in_files` joins these, `command` runs in the sandbox, `check` runs
+//! the project's own checker, `schemas` is what a model is shown, `worktrees` gives each task of a host a place of its own.
 //!
 //! It must never follow a path out of the project, write under a name that another program acts on, or leave half a file.
 
@@ -11,13 +11,13 @@ mod command;
 mod edit;
 mod files;
 mod find;
+mod in_files;
 mod outcome;
 mod root;
 mod schemas;
 mod worktrees;
 
 use std::path::Path;
-use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use serde::de::DeserializeOwned;
@@ -28,7 +28,9 @@ use entraclaw_sandbox::{Approval, Sandbox, SandboxError};
 
 use crate::tool::{Patience, ToolOutcome, Toolbox};
 use outcome::failed;
-use root::Root;
+
+pub use in_files::FileTools;
+pub use schemas::all as tool_schemas;
 pub use worktrees::{WorktreeParts, WorktreeTools};
 
 /// The tools of one project, over the sandbox of one task or conversation.
@@ -37,7 +39,7 @@ pub use worktrees::{WorktreeParts, WorktreeTools};
 /// [`Toolbox::run`] takes it that its caller has asked.
 #[derive(Debug)]
 pub struct ProjectTools {
-    root: Arc<Root>,
+    files: FileTools,
     sandbox: Sandbox,
 }
 
@@ -51,8 +53,9 @@ impl ProjectTools {
     /// The same for a folder that stands for the project: a path within the project is meant in it.
     fn standing_for(sandbox: Sandbox, project: &Path) -> Result<Self, SandboxError> {
         let folder = sandbox.policy().writes.first().cloned().unwrap_or_default();
-        let root = Root::new(&folder, project).map_err(|source| SandboxError::Io { path: folder, source })?;
-        Ok(Self { root: Arc::new(root), sandbox })
+        let files = FileTools::standing_for(&folder, project);
+        let files = files.map_err(|source| SandboxError::Io { path: folder, source })?;
+        Ok(Self { files, sandbox })
     }
 
     /// Whether the person must be asked before each command.
@@ -65,33 +68,19 @@ impl ProjectTools {
         request: &ToolRequest,
         stop: watch::Receiver<bool>,
     ) -> Result<ToolOutcome, String> {
+        let root = self.files.root();
         match request.name.as_str() {
-            "read_file" => self.blocking(request, &stop, |root, asked, _| files::read(root, &asked)).await,
-            "write_file" => self.blocking(request, &stop, |root, asked, _| files::write(root, &asked)).await,
-            "edit_file" => self.blocking(request, &stop, |root, asked, _| edit::edit(root, &asked)).await,
-            "glob" => self.blocking(request, &stop, |root, asked, stop| find::glob(root, &asked, stop)).await,
-            "grep" => self.blocking(request, &stop, |root, asked, stop| find::grep(root, &asked, stop)).await,
-            "bash" => {
-                command::bash(&self.root, &self.sandbox, self.approval(), &arguments(request)?, stop).await
-            }
+            "bash" => command::bash(root, &self.sandbox, self.approval(), &arguments(request)?, stop).await,
             "lsp_diagnostics" => {
-                check::diagnostics(&self.root, &self.sandbox, self.approval(), &arguments(request)?, stop)
-                    .await
+                check::diagnostics(root, &self.sandbox, self.approval(), &arguments(request)?, stop).await
             }
-            name => Err(format!("there is no tool {name:?}; use one of {}", schemas::names())),
+            _ => {
+                // A thread that may wait for the disk.
+                let (files, request) = (self.files.clone(), request.clone());
+                let worked = tokio::task::spawn_blocking(move || files.run(&request, &stop)).await;
+                worked.map_err(|error| error.to_string())
+            }
         }
-    }
-
-    /// Runs what reads and writes files on a thread that may wait for the disk.
-    async fn blocking<A: DeserializeOwned + Send + 'static>(
-        &self,
-        request: &ToolRequest,
-        stop: &watch::Receiver<bool>,
-        work: fn(&Root, A, &watch::Receiver<bool>) -> Result<ToolOutcome, String>,
-    ) -> Result<ToolOutcome, String> {
-        let (root, asked, stop) = (Arc::clone(&self.root), arguments(request)?, stop.clone());
-        let worked = tokio::task::spawn_blocking(move || work(&root, asked, &stop)).await;
-        worked.unwrap_or_else(|error| Err(error.to_string()))
     }
 }
 

@@ -77,8 +77,8 @@ const ROWS: &[Row] = &[
     },
 ];
 
-/// All tools.
-pub(super) fn all() -> Vec<ToolSchema> {
+/// The tools of a project, as a model is shown them.
+pub fn all() -> Vec<ToolSchema> {
     ROWS.iter().map(schema).collect()
 }
 

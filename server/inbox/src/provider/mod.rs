@@ -323,7 +323,7 @@ impl Provider for InboxProvider {
 
     fn declare(&self, era: Era, capabilities: &mut Value) {
         if era == Era::Legacy {
-            capabilities["experimental"] = json!({channel::CAPABILITY: {}});
+            capabilities["experimental"][channel::CAPABILITY] = json!({});
             if self.options.permission.is_some() {
                 capabilities["experimental"][permission::CAPABILITY] = json!({});
             }

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use entraclaw_mcp::message::{Object, RpcError};
 use entraclaw_mcp::{
-    Answer, Begun, Beyond, Call, Caller, Connection, LEGACY_NEWEST, Offers, Provider, Refusal, Route,
+    Answer, Begun, Beyond, Call, Caller, Connection, Era, LEGACY_NEWEST, Offers, Provider, Refusal, Route,
 };
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, pending};
@@ -22,6 +22,7 @@ use tokio::time::timeout_at;
 
 use self::link::{Link, Outcome, Said};
 use super::failure::Failure;
+use super::notices;
 use super::tools::offers;
 use crate::engine::Capabilities;
 
@@ -83,6 +84,10 @@ impl Provider for FarProvider {
     fn offers(&self) -> Offers {
         // What the engine's model has proven is not known before the first call.
         offers(&Capabilities::default())
+    }
+
+    fn declare(&self, era: Era, capabilities: &mut Value) {
+        notices::declare(era, capabilities);
     }
 
     fn call(&mut self, call: Call<'_>, _connection: &mut Connection) -> Result<Begun, Refusal> {
