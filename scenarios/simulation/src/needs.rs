@@ -105,9 +105,7 @@ fn judged(profile: &Profile, need: Need, mode: Mode) -> Judged {
         Need::Probe => {
             (*profile.opening.probe, "this host does not probe `server/discover`", facts![opening.probe])
         }
-        Need::Session => {
-            (!*profile.opening.probe, "this host opens no session", facts![opening.probe])
-        }
+        Need::Session => (!*profile.opening.probe, "this host opens no session", facts![opening.probe]),
         Need::InterruptTold => {
             (told, "this host does not tell the server of an interrupt", facts![calls.interrupt_reason])
         }

@@ -13,8 +13,9 @@ use fake_hosts::process::{ProcessServer, ServerCommand};
 use fake_models::{Listening, Script, Seen, Server, listen};
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout_at};
 
 use super::{Delegation, PROJECT};
 use crate::run::speed::PROCESS_SPEED;
@@ -48,7 +49,10 @@ impl InstalledDelegation {
     ) -> anyhow::Result<Self> {
         // A folder of its own: nothing else may appear beside the project.
         let folder = cell.canonicalize()?.join("delegate");
-        std::fs::create_dir_all(folder.join(PROJECT))?;
+        // The project ends at its repository, whatever lies around the cell.
+        let repository = folder.join(PROJECT).join(".git");
+        std::fs::create_dir_all(&repository)?;
+        std::fs::write(repository.join("HEAD"), "ref: refs/heads/main\n")?;
         let server = Server::new(faster(&spec.model));
         let listening = listen(&server).await?;
         let mut environment = environment.clone();
@@ -86,13 +90,16 @@ impl InstalledDelegation {
         let mut child = command.spawn().context("the engine can't be started")?;
         let until = Instant::now() + COMES_WITHIN;
         // A killed engine leaves its socket, so that only the line that it says tells of the new one.
-        let said = said(&mut child);
-        let came = tokio::time::timeout_at(until, said).await;
-        anyhow::ensure!(
-            matches!(came, Ok(Ok(true))),
-            "the engine at {} does not come",
-            self.listening.base_url()
-        );
+        let came = timeout_at(until, comes(&mut child)).await;
+        let why = match came {
+            Ok(Ok(None)) => None,
+            Ok(Ok(Some(said))) => Some(said),
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(_) => Some("it takes too long".to_owned()),
+        };
+        if let Some(why) = why {
+            anyhow::bail!("the engine of the model at {} does not come: {why}", self.listening.base_url());
+        }
         while self.sockets() == 0 && Instant::now() < until {
             sleep(LOOK).await;
         }
@@ -101,19 +108,20 @@ impl InstalledDelegation {
     }
 }
 
-/// Whether the engine has said that it works.
-async fn said(child: &mut Child) -> std::io::Result<bool> {
-    use tokio::io::{AsyncBufReadExt as _, BufReader};
-    let Some(errors) = child.stderr.take() else { return Ok(false) };
+/// Waits until the engine says that it works; what it says instead, when it ends.
+async fn comes(child: &mut Child) -> std::io::Result<Option<String>> {
+    let Some(errors) = child.stderr.take() else { return Ok(None) };
     let mut lines = BufReader::new(errors).lines();
+    let mut said = String::new();
     while let Some(line) = lines.next_line().await? {
         if line.starts_with("entraclaw works in ") {
             // What it says later is read, so that it never waits for a reader.
             tokio::task::spawn_local(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-            return Ok(true);
+            return Ok(None);
         }
+        said.push_str(&line);
     }
-    Ok(false)
+    Ok(Some(said))
 }
 
 impl Delegation for InstalledDelegation {
