@@ -1,42 +1,33 @@
-//! The engine as a process of a simulated machine: the production engine over a store in memory, in virtual time, with
-//! the bridge that a host starts. It must never outlive its own death: its connections end with it.
+//! The engine as a process of a simulated machine: the production engine over a store in memory, in virtual time.
+//! It must never outlive its own death: its connections end with it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use entraclaw_bridge::{End, Engines, relay};
-use entraclaw_delegate::provider::{DelegateProvider, StandIn};
 use entraclaw_delegate::store::{Memory, Place};
 use entraclaw_delegate::{Bounds, Engine, EngineParts, Event, Submission, TaskId, Toolbox};
-use entraclaw_mcp::Options;
 use entraclaw_models::{Choice, Config, Late, Model};
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::random::SplitMix;
-use fake_hosts::{AnyServer, Serve};
+use fake_hosts::AnyServer;
 use fake_models::Seen;
 use futures_util::FutureExt as _;
-use futures_util::future::{BoxFuture, LocalBoxFuture};
+use futures_util::future::LocalBoxFuture;
 use tempfile::TempDir;
-use tokio::io::{duplex, split};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::Instant;
 
 use super::book::Book;
+use super::bridge::bridge;
 use super::model::{Mounted, ROOT};
 use super::tools::SimTools;
 use super::{Delegation, PROJECT};
 use crate::mutants::Mutant;
 use crate::run::miss::Miss;
 use crate::scenario::Delegate;
-
-/// Bytes that wait in a pipe.
-const PIPE_BYTES: usize = 64 * 1024;
-/// What every call says without an engine.
-const NO_ENGINE: &str =
-    "no engine of /home/alice/project listens; start it there in a terminal: `entraclaw delegate`";
 
 /// The local model of a simulated machine; a cheap clone.
 #[derive(Clone)]
@@ -74,9 +65,10 @@ struct Life {
     connections: Connections,
 }
 
-type Connections = Arc<Mutex<Vec<AbortHandle>>>;
+/// The connections of hosts, which end with their engine.
+pub(super) type Connections = Arc<Mutex<Vec<AbortHandle>>>;
 
-fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -107,18 +99,21 @@ impl SimDelegation {
         })))
     }
 
-    /// The bridge that a host starts.
+    /// The server of a host.
     pub(crate) fn bridge(&self) -> AnyServer {
-        let (near, mutant) = (self.clone(), self.0.mutant);
-        let serve: Serve = Box::new(move |input, output| {
-            let (input, output) = match mutant {
-                Some(mutant) => mutant.pipes(input, output),
-                None => (input, output),
-            };
-            let engines = Near(near.clone());
-            Ok(Box::pin(async move { relay(input, output, engines).await.map(|()| 0).ok() }))
-        });
-        serve.into()
+        bridge(self)
+    }
+
+    /// The fault of the servers that hosts start.
+    pub(super) fn mutant(&self) -> Option<&'static Mutant> {
+        self.0.mutant
+    }
+
+    /// The engine that runs, with what ends when it does.
+    pub(super) fn reached(&self) -> Option<(Engine, Connections)> {
+        let state = locked(&self.0.state);
+        let life = state.life.as_ref().filter(|life| !life.work.is_finished())?;
+        Some((life.engine.clone(), Arc::clone(&life.connections)))
     }
 
     pub(super) fn book(&self) -> MutexGuard<'_, Book> {
@@ -135,8 +130,7 @@ impl SimDelegation {
 
     /// The engine that runs.
     pub(super) fn engine(&self) -> Option<Engine> {
-        let state = locked(&self.0.state);
-        state.life.as_ref().filter(|life| !life.work.is_finished()).map(|life| life.engine.clone())
+        self.reached().map(|(engine, _)| engine)
     }
 
     /// Whether an engine was ever started.
@@ -266,20 +260,6 @@ impl SimDelegation {
         }
         Ok(())
     }
-
-    fn connect(&self) -> Option<End> {
-        let state = locked(&self.0.state);
-        let life = state.life.as_ref().filter(|life| !life.work.is_finished())?;
-        let provider = DelegateProvider::new(life.engine.clone());
-        let (end, far) = duplex(PIPE_BYTES);
-        let (reader, writer) = split(far);
-        let serving = tokio::task::spawn_local(async move {
-            entraclaw_mcp::serve(Options::default(), vec![Box::new(provider)], reader, writer).await
-        });
-        locked(&life.connections).push(serving.abort_handle());
-        let (reader, writer) = split(end);
-        Some(End { reader: Box::new(reader), writer: Box::new(writer) })
-    }
 }
 
 async fn listen(delegation: SimDelegation, mut events: Receiver<Event>) {
@@ -314,26 +294,5 @@ impl Delegation for SimDelegation {
 
     fn simulated(&self) -> Option<&SimDelegation> {
         Some(self)
-    }
-}
-
-/// Where the bridge finds engines.
-struct Near(SimDelegation);
-
-impl Engines for Near {
-    fn connect(&mut self, _is_wanted: bool) -> BoxFuture<'_, Option<End>> {
-        let end = self.0.connect();
-        async move { end }.boxed()
-    }
-
-    fn stand_in(&mut self) -> End {
-        let (near, far) = duplex(PIPE_BYTES);
-        let (reader, writer) = split(far);
-        let options = Options { trouble: Some(NO_ENGINE.to_owned()), ..Options::default() };
-        tokio::task::spawn_local(async move {
-            entraclaw_mcp::serve(options, vec![Box::new(StandIn)], reader, writer).await
-        });
-        let (reader, writer) = split(near);
-        End { reader: Box::new(reader), writer: Box::new(writer) }
     }
 }

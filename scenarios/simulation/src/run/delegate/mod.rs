@@ -1,10 +1,13 @@
 //! The local model of a cell: its engine, its server, its project, and the bridge that the host starts.
 //!
 //! From the ground up: `model` mounts the fake server, `tools` are those of the project, `book` writes down what the engine
-//! tells, `engine` is its process in this thread, `installed` a real one, `everywhere` disturbs one task at each place, `steps`
-//! and `expect` play a scenario, `judge` holds what must always hold. It must never help the engine to keep a promise.
+//! tells, `engine` is its process in this thread, `bridge` the way of a host to it, `installed` is both as real processes,
+//! `everywhere` disturbs one task at each place, `steps` and `expect` play a scenario, `judge` judges what must always hold.
+//!
+//! It must never help the engine to keep a promise.
 
 mod book;
+mod bridge;
 mod engine;
 mod everywhere;
 mod expect;
