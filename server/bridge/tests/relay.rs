@@ -144,7 +144,10 @@ async fn what_an_engine_leaves_unanswered_is_answered_and_the_next_engine_is_fou
     answers.sort_by_key(|answer| answer["id"].to_string());
     assert!(answers[0]["error"]["message"].as_str().unwrap().contains("went away"), "{answers:?}");
     assert_eq!(answers[1]["result"]["isError"], true);
-    assert_eq!(answers[1]["result"]["resultType"], "complete", "there is no session, so the results have types");
+    assert_eq!(
+        answers[1]["result"]["resultType"], "complete",
+        "there is no session, so the results have types"
+    );
 
     let mut stand_in = stage.stand_in().await;
     host.say(&json!({"jsonrpc": "2.0", "id": "b", "method": "tools/list"})).await;

@@ -74,7 +74,6 @@ pub(super) fn locked<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl SimDelegation {
     /// A machine with this model server and an empty project, on which no engine runs.
-    #[expect(clippy::disallowed_methods, reason = "the project is a real folder")]
     pub(crate) fn new(
         spec: &Delegate,
         rate_limit: Option<u32>,

@@ -61,21 +61,7 @@ async fn judge(play: &Play<'_>, sim: &SimDelegation, at_ms: u64) -> Vec<Failure>
     };
     let mut found = end_all(play, sim, &engine, at_ms).await;
     found.extend(two_at_once(&sim.questions(), at_ms));
-    let book = sim.book();
-    for (call, times) in sim.tools().done() {
-        let told =
-            book.views().flat_map(|view| &view.calls).filter(|told| named(&told.request) == call).count();
-        if times as usize > told {
-            found.push(fail(
-                TWICE,
-                format!("a tool ran {times} times, and {told} calls asked for it: {call}"),
-            ));
-        }
-    }
-    for view in book.views() {
-        found.extend(inexact(play, view).map(|says| fail("oracle.exact", says)));
-    }
-    drop(book);
+    found.extend(tools_and_answers(play, sim, at_ms));
     let Ok(history) = engine.history(MESSAGES_MAX, false).await else { return found };
     let mut by_task: BTreeMap<TaskId, [u32; 2]> = BTreeMap::new();
     for entry in &history.entries {
@@ -97,6 +83,27 @@ async fn judge(play: &Play<'_>, sim: &SimDelegation, at_ms: u64) -> Vec<Failure>
         if asked != 1 || answered > 1 {
             found.push(fail(TWICE, format!("{task} was asked {asked} times and answered {answered} times")));
         }
+    }
+    found
+}
+
+/// Whether each tool ran as often as it was asked for, and each answer is exact.
+fn tools_and_answers(play: &Play<'_>, sim: &SimDelegation, at_ms: u64) -> Vec<Failure> {
+    let fail = |rule: &str, says: String| Failure::new(rule, at_ms, says);
+    let mut found = Vec::new();
+    let book = sim.book();
+    for (call, times) in sim.tools().done() {
+        let told =
+            book.views().flat_map(|view| &view.calls).filter(|told| named(&told.request) == call).count();
+        if times as usize > told {
+            found.push(fail(
+                TWICE,
+                format!("a tool ran {times} times, and {told} calls asked for it: {call}"),
+            ));
+        }
+    }
+    for view in book.views() {
+        found.extend(inexact(play, view).map(|says| fail("oracle.exact", says)));
     }
     found
 }
