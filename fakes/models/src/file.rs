@@ -55,3 +55,32 @@ impl Script {
         self.answers.iter().find(fits).cloned().unwrap_or_default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::plan::asked;
+
+    #[test]
+    fn the_task_that_was_asked_for_last_is_answered_until_it_has_ended() {
+        let text = "server: openai\nanswers:\n\
+                    - { when: { last: one, results: 0 }, says: one begins }\n\
+                    - { when: { last: one }, says: one ends }\n\
+                    - { when: { last: two }, says: two ends }\n";
+        let script = Script::parse("a script", text).unwrap();
+        let says = |messages: serde_json::Value| script.answer(&asked(&json!({"messages": messages}))).says;
+        let user = |text: &str| json!({"role": "user", "content": text});
+        let call = json!({"role": "assistant", "content": "", "tool_calls": [{"id": "1"}]});
+        let result = json!({"role": "tool", "content": "done"});
+        let answer = json!({"role": "assistant", "content": "one ends"});
+        assert_eq!(says(json!([user("two, and one")])), "one begins");
+        assert_eq!(says(json!([user("one, and two")])), "two ends");
+        assert_eq!(says(json!([user("one"), call, result])), "one ends");
+        assert_eq!(says(json!([user("one"), call, result, user("meanwhile two")])), "one ends");
+        assert_eq!(says(json!([user("one"), call, result, answer, user("two")])), "two ends");
+        // What was said so far is gone on with.
+        assert_eq!(says(json!([user("two"), {"role": "assistant", "content": "two"}])), "two ends");
+    }
+}
