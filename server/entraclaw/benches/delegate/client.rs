@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 
 use serde_json::{Value, json};
 
-pub struct Client {
+pub(crate) struct Client {
     reader: Box<dyn BufRead>,
     writer: Box<dyn Write>,
     next: u64,
@@ -12,7 +12,7 @@ pub struct Client {
 
 impl Client {
     /// Opens a session.
-    pub fn new(reader: impl Read + 'static, writer: impl Write + 'static, name: &str) -> Self {
+    pub(crate) fn new(reader: impl Read + 'static, writer: impl Write + 'static, name: &str) -> Self {
         let mut client = Self { reader: Box::new(BufReader::new(reader)), writer: Box::new(writer), next: 1 };
         let about = json!({"name": name, "version": "1"});
         client.ask(
@@ -24,7 +24,7 @@ impl Client {
         client
     }
 
-    pub fn ask(&mut self, method: &str, params: &Value) -> Value {
+    pub(crate) fn ask(&mut self, method: &str, params: &Value) -> Value {
         let id = self.next;
         self.next += 1;
         let line = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
@@ -40,7 +40,7 @@ impl Client {
     }
 
     /// Calls a tool.
-    pub fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+    pub(crate) fn call(&mut self, tool: &str, arguments: &Value) -> Value {
         let answer = self.ask("tools/call", &json!({"name": tool, "arguments": arguments}));
         let text = answer["result"]["content"][0]["text"].as_str().unwrap_or_default();
         serde_json::from_str(text).unwrap_or(answer)

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// Prints the figures of one thing.
-pub fn show(what: &str, goal_ms: f64, mut times: Vec<Duration>) {
+pub(crate) fn show(what: &str, goal_ms: f64, mut times: Vec<Duration>) {
     times.sort();
     let at = |hundredth: usize| times[(times.len() - 1) * hundredth / 100].as_secs_f64() * 1_000.0;
     let (median, most, worst) = (at(50), at(95), at(100));
@@ -15,7 +15,7 @@ pub fn show(what: &str, goal_ms: f64, mut times: Vec<Duration>) {
 }
 
 /// The median.
-pub fn median(times: &mut [Duration]) -> Duration {
+pub(crate) fn median(times: &mut [Duration]) -> Duration {
     times.sort();
     times[times.len() / 2]
 }

@@ -17,7 +17,7 @@ const MESSAGES: usize = 1_000;
 /// Bridges that are started.
 const STARTS: usize = 20;
 
-pub fn measure() {
+pub(crate) fn measure() {
     let world = World::new(Kind::OpenAi, "openai");
     let engine = world.engine();
     let socket = world.socket();

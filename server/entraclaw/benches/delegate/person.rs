@@ -4,7 +4,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fake_models::Kind;
+use fake_models::{End, Kind};
 use serde_json::json;
 
 use super::client::Client;
@@ -16,7 +16,7 @@ const TASKS: usize = 20;
 /// How often the person writes.
 const TIMES: usize = 20;
 
-pub fn measure() {
+pub(crate) fn measure() {
     if Command::new("tmux").arg("-V").output().is_err() {
         println!("a person is passed over: there is no tmux");
         return;
@@ -73,7 +73,7 @@ fn one(kind: Kind, api: &'static str) {
         let asked = || world.server.questions().iter().filter(|one| of_person(one)).count();
         let before = asked();
         until("the host's answer", || {
-            world.server.questions().last().is_some_and(|last| !of_person(last) && last.sent_tokens > 0)
+            world.server.questions().last().is_some_and(|last| !of_person(last) && last.end == End::Open)
         });
         terminal.tmux(&["send-keys", "-l", &format!("{time} quick")]);
         thread::sleep(Duration::from_millis(60));

@@ -1,7 +1,6 @@
 //! A project, a home folder, an engine, and a model server in this process.
 
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -11,11 +10,11 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 /// How long anything may take.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
-pub struct World {
-    pub folder: TempDir,
-    pub server: Server,
+pub(crate) struct World {
+    pub(crate) folder: TempDir,
+    pub(crate) server: Server,
     listening: Listening,
     _runtime: Runtime,
     api: &'static str,
@@ -46,7 +45,7 @@ fn script(server: Kind) -> Script {
 }
 
 impl World {
-    pub fn new(kind: Kind, api: &'static str) -> Self {
+    pub(crate) fn new(kind: Kind, api: &'static str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for name in ["home", "project", "project/.git"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
@@ -61,12 +60,8 @@ impl World {
         Self { folder, server, listening, _runtime: runtime, api }
     }
 
-    pub fn project(&self) -> PathBuf {
-        self.folder.path().join("project")
-    }
-
     /// The words of a command of the program in this world.
-    pub fn words(&self, command: &[&str]) -> Vec<String> {
+    pub(crate) fn words(&self, command: &[&str]) -> Vec<String> {
         let folder = |name: &str| self.folder.path().join(name).display().to_string();
         let mut words = vec![env!("CARGO_BIN_EXE_entraclaw").to_owned()];
         words.extend(command.iter().map(|&word| word.to_owned()));
@@ -75,7 +70,7 @@ impl World {
     }
 
     /// The environment of that command.
-    pub fn environment(&self) -> Vec<(&'static str, String)> {
+    pub(crate) fn environment(&self) -> Vec<(&'static str, String)> {
         vec![
             ("PATH", std::env::var("PATH").unwrap_or_default()),
             ("HOME", self.folder.path().display().to_string()),
@@ -85,7 +80,7 @@ impl World {
         ]
     }
 
-    pub fn command(&self, command: &[&str]) -> Command {
+    pub(crate) fn command(&self, command: &[&str]) -> Command {
         let words = self.words(command);
         let mut command = Command::new(&words[0]);
         command.args(&words[1..]).env_clear().envs(self.environment());
@@ -93,14 +88,14 @@ impl World {
         command
     }
 
-    pub fn engine(&self) -> Running {
+    pub(crate) fn engine(&self) -> Running {
         let engine = Running(self.command(&["delegate", "--headless"]).spawn().unwrap());
         drop(self.socket());
         engine
     }
 
     /// A connection straight to the engine.
-    pub fn socket(&self) -> UnixStream {
+    pub(crate) fn socket(&self) -> UnixStream {
         let folder = self.folder.path().join("home/delegate");
         let until = Instant::now() + PATIENCE;
         loop {
@@ -117,7 +112,7 @@ impl World {
 }
 
 /// A process that ends with its owner.
-pub struct Running(pub Child);
+pub(crate) struct Running(pub(crate) Child);
 
 impl Drop for Running {
     fn drop(&mut self) {

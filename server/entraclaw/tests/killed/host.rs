@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{ChildStdin, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -22,31 +22,31 @@ const ENDS_WITHIN: Duration = Duration::from_secs(90);
 
 /// What a host knows of its tasks.
 #[derive(Default)]
-pub struct Known {
+pub(crate) struct Known {
     /// The ids of tasks, by their keys.
-    pub ids: BTreeMap<String, String>,
+    pub(crate) ids: BTreeMap<String, String>,
     /// The answers, by their keys.
-    pub ends: BTreeMap<String, Value>,
+    pub(crate) ends: BTreeMap<String, Value>,
     /// Tickets that did not come.
-    pub lost_tickets: usize,
+    pub(crate) lost_tickets: usize,
 }
 
-pub struct Host<'a> {
+pub(crate) struct Host<'a> {
     world: &'a World,
     number: usize,
     with_command: bool,
     bridge: Option<(ChildStdin, Receiver<Value>)>,
     next: u64,
-    pub known: Known,
+    pub(crate) known: Known,
 }
 
 impl<'a> Host<'a> {
-    pub fn new(world: &'a World, number: usize, with_command: bool) -> Self {
+    pub(crate) fn new(world: &'a World, number: usize, with_command: bool) -> Self {
         Self { world, number, with_command, bridge: None, next: 1, known: Known::default() }
     }
 
     /// Works until it is told to stop, and then until all that it handed over has ended.
-    pub fn work(mut self, stops: &AtomicBool, tasks: usize) -> Known {
+    pub(crate) fn work(mut self, stops: &AtomicBool, tasks: usize) -> Known {
         let mut open: Vec<String> = Vec::new();
         let mut next = 0;
         let mut until = None;
@@ -190,9 +190,8 @@ impl<'a> Host<'a> {
             );
             match lines.recv_timeout(left) {
                 Ok(line) if line["id"] == id && line.get("method").is_none() => return Some(line),
-                Ok(_) => {}
-                Err(std::sync::mpsc::RecvTimeoutError::Timeout) => {}
-                Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => return None,
+                Ok(_) | Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return None,
             }
         }
     }

@@ -16,7 +16,7 @@ use super::world::{Victim, World};
 const GONE_WITHIN: Duration = Duration::from_secs(5);
 
 #[derive(Default)]
-pub struct Sum {
+pub(crate) struct Sum {
     kills: BTreeMap<&'static str, usize>,
     tasks: usize,
     lost_tickets: usize,
@@ -27,7 +27,7 @@ pub struct Sum {
 }
 
 impl Sum {
-    pub fn killed(&mut self, which: Victim) {
+    pub(crate) fn killed(&mut self, which: Victim) {
         let name = match which {
             Victim::Engine => "engine",
             Victim::Model => "model server",
@@ -49,7 +49,7 @@ impl fmt::Display for Sum {
 }
 
 /// Every file of the project is whole at any time.
-pub fn files(world: &World, tasks: usize) {
+pub(crate) fn files(world: &World, tasks: usize) {
     for entry in std::fs::read_dir(world.project()).unwrap() {
         let entry = entry.unwrap();
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -64,8 +64,8 @@ pub fn files(world: &World, tasks: usize) {
         if name == COMMANDS {
             continue;
         }
-        let keys = HOSTS.iter().flat_map(|host| (0..tasks).map(|task| key(host, task)));
-        let of = keys.into_iter().find(|key| file(key) == name);
+        let mut keys = HOSTS.iter().flat_map(|host| (0..tasks).map(|task| key(host, task)));
+        let of = keys.find(|key| file(key) == name);
         let of = of.unwrap_or_else(|| panic!("{name} was left behind, with {} bytes", text.len()));
         assert!(text == content(&of), "{name} is half written: {} bytes", text.len());
     }
@@ -80,7 +80,7 @@ fn lines(world: &World, name: &str) -> BTreeMap<String, usize> {
     found
 }
 
-pub fn judge(world: &World, known: &[Known; 2], sum: &mut Sum) {
+pub(crate) fn judge(world: &World, known: &[Known; 2], sum: &mut Sum) {
     let until = Instant::now() + GONE_WITHIN;
     while !world.left().is_empty() {
         assert!(Instant::now() < until, "these go on in the project: {:?}", world.left());

@@ -18,7 +18,7 @@ const BETWEEN_MS: u64 = 700;
 /// The longest time that a killed process stays away.
 const AWAY_MS: u64 = 250;
 
-pub fn play(kills: u64, seed: u64) {
+pub(crate) fn play(kills: u64, seed: u64) {
     println!("seed {seed}");
     let random = SplitMix::seeded(seed);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

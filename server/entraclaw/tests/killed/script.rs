@@ -4,40 +4,40 @@ use fake_models::{Answer, Kind, ModelSpec, Script, Server, Slots, Tool, ToolForm
 use serde_json::{Value, json};
 
 /// The hosts, by their names.
-pub const HOSTS: [&str; 2] = ["claude-code", "codex"];
+pub(crate) const HOSTS: [&str; 2] = ["claude-code", "codex"];
 /// The file to which each task adds its line before the last one.
-pub const LOG: &str = "log.txt";
+pub(crate) const LOG: &str = "log.txt";
 /// Its first and its last line.
-pub const LOG_ENDS: [&str; 2] = ["BEGIN", "END"];
+pub(crate) const LOG_ENDS: [&str; 2] = ["BEGIN", "END"];
 /// The file to which each task's command adds its line.
-pub const COMMANDS: &str = "commands.txt";
+pub(crate) const COMMANDS: &str = "commands.txt";
 /// The lines of a file that a task writes.
 const LINES: usize = 150;
 
 /// The name of a task, which is in its message.
-pub fn key(host: &str, task: usize) -> String {
+pub(crate) fn key(host: &str, task: usize) -> String {
     format!("{host}-{task:05}")
 }
 
 /// What a host says.
-pub fn message(key: &str, with_command: bool) -> String {
+pub(crate) fn message(key: &str, with_command: bool) -> String {
     format!("do {key}{}", if with_command { " and run" } else { "" })
 }
 
 /// The file of a task.
-pub fn file(key: &str) -> String {
+pub(crate) fn file(key: &str) -> String {
     format!("{key}.txt")
 }
 
 /// Its content.
-pub fn content(key: &str) -> String {
+pub(crate) fn content(key: &str) -> String {
     let lines = (0..LINES).map(|line| format!("{key} line {line} of {LINES}"));
     lines.chain([format!("{key} ends\n")]).collect::<Vec<_>>().join("\n")
 }
 
 /// The model's answer.
-pub fn answer(key: &str) -> String {
-    let counted: Vec<String> = (1..=20).map(|number| format!("{number}")).collect();
+pub(crate) fn answer(key: &str) -> String {
+    let counted: Vec<String> = (1..=20).map(|number: u32| number.to_string()).collect();
     format!("{key} is done after {} steps of thought, each of them its own.", counted.join(" "))
 }
 
@@ -81,7 +81,7 @@ fn answers(key: &str, with_command: bool) -> Vec<Answer> {
 }
 
 /// The servers that are played in turn.
-pub const KINDS: [(&str, Kind, &str); 4] = [
+pub(crate) const KINDS: [(&str, Kind, &str); 4] = [
     ("llama.cpp", Kind::LlamaCpp, "llama.cpp"),
     ("ollama", Kind::Ollama, "ollama"),
     ("openai", Kind::OpenAi, "openai"),
@@ -89,7 +89,7 @@ pub const KINDS: [(&str, Kind, &str); 4] = [
 ];
 
 /// The model server's process.
-pub fn serve(kind: &str, port: &str, tasks: &str) {
+pub(crate) fn serve(kind: &str, port: &str, tasks: &str) {
     let (_, server, _) = KINDS.into_iter().find(|(name, ..)| *name == kind).expect("a kind of server");
     let (port, tasks): (u16, usize) = (port.parse().expect("a port"), tasks.parse().expect("a number"));
     let keys = HOSTS.iter().flat_map(|host| (0..tasks).map(|task| key(host, task)));

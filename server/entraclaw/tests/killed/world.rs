@@ -10,18 +10,18 @@ use tempfile::TempDir;
 use super::script::{KINDS, LOG, LOG_ENDS};
 
 /// The argument of the model server's process.
-pub const MODEL: &str = "--model-server";
+pub(crate) const MODEL: &str = "--model-server";
 const PROGRAM: &str = env!("CARGO_BIN_EXE_entraclaw");
 
 /// The processes that are killed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Victim {
+pub(crate) enum Victim {
     Engine,
     Model,
     Bridge(usize),
 }
 
-pub struct World {
+pub(crate) struct World {
     folder: TempDir,
     kind: usize,
     port: u16,
@@ -29,11 +29,11 @@ pub struct World {
     engine: Mutex<Option<Child>>,
     model: Mutex<Option<Child>>,
     /// The bridges are begun by their hosts.
-    pub bridges: [Mutex<Option<Child>>; 2],
+    pub(crate) bridges: [Mutex<Option<Child>>; 2],
 }
 
 /// Kills and forgets a process, if it runs.
-pub fn kill(process: &Mutex<Option<Child>>) {
+pub(crate) fn kill(process: &Mutex<Option<Child>>) {
     if let Some(mut child) = process.lock().unwrap().take() {
         child.kill().unwrap();
         child.wait().unwrap();
@@ -42,7 +42,7 @@ pub fn kill(process: &Mutex<Option<Child>>) {
 
 impl World {
     /// A world with so many tasks for each host.
-    pub fn new(kind: usize, tasks: usize) -> Self {
+    pub(crate) fn new(kind: usize, tasks: usize) -> Self {
         let folder = tempfile::tempdir().unwrap();
         for name in ["home", "project", "project/.git"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
@@ -61,7 +61,7 @@ impl World {
         world
     }
 
-    pub fn project(&self) -> PathBuf {
+    pub(crate) fn project(&self) -> PathBuf {
         self.folder.path().join("project")
     }
 
@@ -70,19 +70,19 @@ impl World {
     }
 
     /// Where the engine keeps what it knows.
-    pub fn store(&self) -> PathBuf {
+    pub(crate) fn store(&self) -> PathBuf {
         let inside =
             std::fs::read_dir(self.home().join("delegate")).unwrap().map(|entry| entry.unwrap().path());
         let mut found = inside.filter(|path| path.join("conversation.db").exists());
         found.next().expect("the engine has a store")
     }
 
-    pub fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         KINDS[self.kind].0
     }
 
     /// A command of the program in this world.
-    pub fn command(&self, words: &[&str]) -> Command {
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new(PROGRAM);
         command.args(words).arg("--home").arg(self.home()).arg("--project").arg(self.project());
         command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin").env("HOME", self.folder.path());
@@ -94,7 +94,7 @@ impl World {
     }
 
     /// Begins the engine or the model server.
-    pub fn begin(&self, which: Victim) {
+    pub(crate) fn begin(&self, which: Victim) {
         match which {
             Victim::Engine => {
                 let log = std::fs::File::options().create(true).append(true).open(self.engine_log()).unwrap();
@@ -110,7 +110,7 @@ impl World {
         }
     }
 
-    pub fn kill(&self, which: Victim) {
+    pub(crate) fn kill(&self, which: Victim) {
         kill(match which {
             Victim::Engine => &self.engine,
             Victim::Model => &self.model,
@@ -123,12 +123,12 @@ impl World {
     }
 
     /// What the engines said.
-    pub fn told(&self) -> String {
+    pub(crate) fn told(&self) -> String {
         std::fs::read_to_string(self.engine_log()).unwrap_or_default()
     }
 
     /// Programs that work in the project.
-    pub fn left(&self) -> Vec<String> {
+    pub(crate) fn left(&self) -> Vec<String> {
         let project = self.project();
         let processes = std::fs::read_dir("/proc").into_iter().flatten().filter_map(Result::ok);
         let works_here = |entry: &std::fs::DirEntry| {
