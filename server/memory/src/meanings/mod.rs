@@ -4,7 +4,6 @@
 
 mod pieces;
 
-use std::io;
 use std::path::{Path, PathBuf};
 
 use half::f16;
@@ -51,7 +50,7 @@ impl Meanings {
         let (table, pieces) = (folder.join(TABLE), folder.join(PIECES));
         let read = |path: &Path| match read_whole(files, path, BYTES_MAX) {
             Ok(Some((bytes, _))) => Ok(bytes),
-            Ok(None) => Err(io::Error::from(io::ErrorKind::NotFound).to_string()),
+            Ok(None) => Err("it is not there".to_owned()),
             Err(error) => Err(error.to_string()),
         };
         let of = |path: PathBuf| move |problem: String| MeaningsError { path, problem };
