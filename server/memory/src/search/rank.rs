@@ -19,6 +19,8 @@ use super::weights::{KIN, NEAR, TITLE, multiplier, recency};
 /// The usual parameters of BM25. A page counts a word once.
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
+/// So many pages are ranked in two threads.
+const MANY_PAGES: u64 = 100_000;
 /// Pages of a session that are looked at more closely.
 const PAGES_MAX: usize = 2;
 
@@ -104,6 +106,20 @@ impl Found {
     }
 }
 
+impl Found {
+    /// Adds what later segments tell, as if they had been looked into after these.
+    fn join(&mut self, later: Self) {
+        for (tally, later) in self.tallies.iter_mut().zip(later.tallies) {
+            for candidate in later.closest.into_iter().flatten() {
+                tally.add(later.mask, candidate);
+            }
+        }
+        if let (Some(all), Some(later)) = (&mut self.all, later.all) {
+            all.extend(later);
+        }
+    }
+}
+
 /// The pages of a segment with words of the query.
 pub(super) struct Scored {
     scores: Vec<f32>,
@@ -119,32 +135,9 @@ impl Memory {
         limit: usize,
         reach: Reach,
     ) -> Result<Ranking, MemoryError> {
-        let mut found = Found {
-            tallies: vec![Tally::default(); self.groups.len()],
-            all: reach.is_of_all_pages.then(Vec::new),
-        };
-        let searcher = self.reader.searcher();
         let of_file = self.groups_by_file(filter);
         let (must, telling) = (ask.phrase_mask(), ask.telling());
-        for (ord, segment) in (0_u32..).zip(searcher.segment_readers()) {
-            let scored = self.scored(segment, ask)?;
-            let page = Passing::of(segment, filter, self)?;
-            for (doc, mask) in (0_u32..).zip(scored.masks.iter().copied()) {
-                if mask == 0 || mask & must != must {
-                    continue;
-                }
-                let Some((file, multiplier)) = page.passes(doc) else { continue };
-                let Some(group) = usize::try_from(file).ok().and_then(|file| of_file.get(file)) else {
-                    continue;
-                };
-                if *group == NONE {
-                    continue;
-                }
-                let score = scored.scores[doc as usize] * multiplier * whole(mask, telling);
-                let source = Source::Page(DocAddress::new(ord, doc));
-                found.note(*group, mask, Candidate { source, file, score });
-            }
-        }
+        let mut found = self.pages(ask, filter, &of_file, reach)?;
         for (n, fresh) in self.fresh.iter().enumerate() {
             let Some(group) = usize::try_from(fresh.file).ok().and_then(|file| of_file.get(file)) else {
                 continue;
@@ -170,6 +163,70 @@ impl Memory {
             }
         }
         Ok(best(ask, found, limit.max(reach.sessions), reach.least_part))
+    }
+
+    /// What the pages of the index tell, in two threads where there are very many.
+    fn pages(&self, ask: &Ask, filter: &Filter, of_file: &[u32], reach: Reach) -> Result<Found, MemoryError> {
+        let searcher = self.reader.searcher();
+        let segments: Vec<(u32, &SegmentReader)> = (0..).zip(searcher.segment_readers()).collect();
+        let look = |segments: &[(u32, &SegmentReader)]| {
+            let mut found = Found {
+                tallies: vec![Tally::default(); self.groups.len()],
+                all: reach.is_of_all_pages.then(Vec::new),
+            };
+            for (ord, segment) in segments {
+                self.look_into((*ord, segment), ask, filter, of_file, &mut found)?;
+            }
+            Ok::<_, MemoryError>(found)
+        };
+        if searcher.num_docs() < MANY_PAGES {
+            return look(&segments);
+        }
+        let half = searcher.num_docs() / 2;
+        let mut before = 0;
+        let mut is_first = |(_, segment): &(u32, &SegmentReader)| {
+            before += u64::from(segment.num_docs());
+            before <= half
+        };
+        let middle = segments.iter().take_while(|segment| is_first(segment)).count();
+        let (one, other) = segments.split_at(middle);
+        std::thread::scope(|scope| {
+            let beside = scope.spawn(|| look(other));
+            let found = look(one);
+            let more = beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+            let mut found = found?;
+            found.join(more);
+            Ok(found)
+        })
+    }
+
+    fn look_into(
+        &self,
+        (ord, segment): (u32, &SegmentReader),
+        ask: &Ask,
+        filter: &Filter,
+        of_file: &[u32],
+        found: &mut Found,
+    ) -> Result<(), MemoryError> {
+        let (must, telling) = (ask.phrase_mask(), ask.telling());
+        let scored = self.scored(segment, ask)?;
+        let page = Passing::of(segment, filter, self)?;
+        for (doc, mask) in (0_u32..).zip(scored.masks.iter().copied()) {
+            if mask == 0 || mask & must != must {
+                continue;
+            }
+            let Some((file, multiplier)) = page.passes(doc) else { continue };
+            let Some(group) = usize::try_from(file).ok().and_then(|file| of_file.get(file)) else {
+                continue;
+            };
+            if *group == NONE {
+                continue;
+            }
+            let score = scored.scores[doc as usize] * multiplier * whole(mask, telling);
+            let source = Source::Page(DocAddress::new(ord, doc));
+            found.note(*group, mask, Candidate { source, file, score });
+        }
+        Ok(())
     }
 
     /// The session of each file that passes; [`NONE`] for the others.
@@ -290,4 +347,40 @@ fn by_norm(average: f32) -> Vec<f32> {
         (K1 + 1.0) / (1.0 + K1 * (1.0 - B + B * words / average))
     };
     (0..=u8::MAX).map(count).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_halves_tell_the_same_as_the_whole() {
+        let pages: Vec<(u32, u32, f32)> = (0..40_u32)
+            .map(|n| (n % 3, 1 << (n % 5), f32::from(u16::try_from(n * 7 % 11).unwrap())))
+            .collect();
+        let look = |range: std::ops::Range<usize>| {
+            let mut found = Found { tallies: vec![Tally::default(); 3], all: Some(Vec::new()) };
+            for (n, (group, mask, score)) in pages.iter().enumerate().take(range.end).skip(range.start) {
+                let candidate =
+                    Candidate { source: Source::Fresh(n), file: u64::from(*group), score: *score };
+                found.note(*group, *mask, candidate);
+            }
+            found
+        };
+        let told = |found: &Found| {
+            let closest = |tally: &Tally| tally.closest.map(|one| one.map(|one| one.source));
+            let tallies =
+                found.tallies.iter().map(|tally| (tally.best, tally.mask, tally.file, closest(tally)));
+            (
+                tallies.collect::<Vec<_>>(),
+                found.all.iter().flatten().map(|(_, one)| one.source).collect::<Vec<_>>(),
+            )
+        };
+        let whole = told(&look(0..pages.len()));
+        for middle in 0..=pages.len() {
+            let mut found = look(0..middle);
+            found.join(look(middle..pages.len()));
+            assert_eq!(told(&found), whole, "halves meet at {middle}");
+        }
+    }
 }

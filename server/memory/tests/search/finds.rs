@@ -88,3 +88,18 @@ fn a_tool_can_be_asked_for_by_its_name() {
         memory.flush().unwrap();
     }
 }
+
+#[test]
+fn what_thousands_of_sessions_gain_is_found() {
+    let machine = Machine::new();
+    for n in 0..2_100 {
+        machine.say(&format!("session-{n}"), "user", "a word of many", OLD);
+    }
+    let mut memory = machine.open();
+    assert_eq!(search(&mut memory, "many").total, 2_100);
+    machine.say("session-0", "user", "the first one gained zanzibar", NEW);
+    machine.say("session-2099", "user", "the last one gained zanzibar", NEW);
+    let mut found = ids(&search(&mut memory, "zanzibar")).iter().map(ToString::to_string).collect::<Vec<_>>();
+    found.sort_unstable();
+    assert_eq!(found, ["session-0", "session-2099"]);
+}
