@@ -8,8 +8,9 @@ use std::path::{Path, PathBuf};
 
 use crate::protected::{PROTECTED_IN_GIT, protected};
 
-/// The most entries that one look at a folder reads.
-const ENTRIES_MAX: usize = 500_000;
+/// The most entries that one look at a folder reads: more than a command can make in its time, so that none can hide a name
+/// behind many others.
+const ENTRIES_MAX: usize = 100_000_000;
 
 /// What tells one file from another: device and inode.
 type Identity = (u64, u64);

@@ -210,7 +210,7 @@ impl Sandbox {
 }
 
 /// Walks through a project on a thread of its own, so that a large one holds up no other work.
-async fn on_a_thread<T: Send + 'static>(
+pub(crate) async fn on_a_thread<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, SandboxError> {
     tokio::task::spawn_blocking(work).await.map_err(|error| SandboxError::NotStarted(error.to_string()))

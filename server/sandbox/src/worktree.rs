@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use tokio::process::Command;
 
 use crate::error::SandboxError;
+use crate::protected::protected;
+use crate::sandbox::on_a_thread;
 
 /// The most text of a report's statistic, in characters.
 const STATISTIC_MAX: usize = 8 * 1024;
@@ -136,7 +138,16 @@ impl Worktree {
     }
 
     /// Commits what the task has done to its branch, without hooks, and reports it.
+    ///
+    /// # Errors
+    /// Refuses a repository inside the worktree: git would run the filters of its configuration, outside the sandbox.
     pub async fn report(&self) -> Result<WorktreeReport, SandboxError> {
+        let folder = self.folder.clone();
+        if let Some(path) = on_a_thread(move || repository_inside(&folder)).await? {
+            let why =
+                "git would act on the configuration of this repository inside the worktree: move it away";
+            return Err(SandboxError::Folder { path, why: why.to_owned() });
+        }
         git(&self.folder, &["add", "--all"]).await?;
         let names = git(&self.folder, &["diff", "--cached", "--name-only", "-z", &self.begin]).await?;
         let statistic = git(&self.folder, &["diff", "--cached", "--stat=100", &self.begin]).await?;
@@ -165,6 +176,28 @@ impl Worktree {
         let task = self.branch.trim_start_matches("entraclaw/");
         git(&self.repository, &["update-ref", "-d", &format!("{BEGINS}/{task}")]).await.map(drop)
     }
+}
+
+/// The first name of a repository in a folder, beside that of the folder itself. Links are not followed, as git follows none.
+fn repository_inside(folder: &Path) -> Option<PathBuf> {
+    let own = folder.join(".git");
+    let mut open = vec![folder.to_owned()];
+    while let Some(next) = open.pop() {
+        // What can't be read by this user, git can't read either.
+        let Ok(entries) = std::fs::read_dir(&next) else { continue };
+        for entry in entries.flatten() {
+            let path = entry.path();
+            let is_repository =
+                protected(Path::new(&entry.file_name())).is_some_and(|row| row.name == ".git");
+            if is_repository && path != own {
+                return Some(path);
+            }
+            if !is_repository && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                open.push(path);
+            }
+        }
+    }
+    None
 }
 
 async fn top(project: &Path) -> Result<PathBuf, SandboxError> {

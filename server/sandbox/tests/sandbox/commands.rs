@@ -245,6 +245,27 @@ async fn a_worktree_ends_as_a_branch() {
     assert_eq!(run(&world, "git show entraclaw/t1:new | grep -qx z").await.exit_code, Some(0));
 }
 
+/// A command can't leave a repository behind, but one that outlived its killed engine may have.
+#[tokio::test(flavor = "multi_thread")]
+async fn git_acts_on_no_repository_inside_a_worktree() {
+    let Some(world) = World::new().await else { return };
+    let commit = "git add README && git -c user.name=a -c user.email=a@contoso.com commit -qm x";
+    assert_eq!(run(&world, commit).await.exit_code, Some(0));
+    let tree = Worktree::new(&world.project(), "t1", &world.path("base")).await.unwrap();
+    let ran = world.path("ran");
+    let script = format!(
+        "git init -q sub && cd sub && git config user.name a && git config user.email a@contoso.com && \
+         echo 'g filter=e' > .gitattributes && echo hi > g && git add . && git commit -qm s && \
+         git config filter.e.clean 'touch {}; cat' && cd .. && git add --all && git commit -qm t && echo ho > sub/g",
+        ran.display()
+    );
+    let made = Command::new("bash").args(["-c", &script]).current_dir(tree.folder()).output().unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let refused = tree.report().await.unwrap_err().to_string();
+    assert!(refused.contains("sub/.git: git would act on the configuration"), "{refused}");
+    assert!(!ran.exists());
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_network_is_there_if_it_is_allowed() {
     let Some(world) = World::new().await else { return };
