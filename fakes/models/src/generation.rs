@@ -11,8 +11,8 @@ use crate::forms::{Cost, Form, Why};
 use crate::plan::Unit;
 use crate::script::Answer;
 use crate::seen::End;
-use crate::server::Inner;
 use crate::slots::{Slot, cached};
+use crate::state::State;
 
 /// The server broke the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -24,7 +24,7 @@ pub type Body = BoxStream<'static, Result<Vec<u8>, Dropped>>;
 
 /// An answer that is being made.
 pub(crate) struct Generation {
-    pub(crate) server: Arc<Inner>,
+    pub(crate) server: Arc<State>,
     pub(crate) seen: usize,
     pub(crate) form: Form,
     pub(crate) answer: Answer,

@@ -15,6 +15,7 @@ mod script;
 mod seen;
 mod server;
 mod slots;
+mod state;
 mod tokens;
 
 pub use file::ScriptError;

@@ -31,6 +31,21 @@ pub struct Script {
     pub answers: Vec<Answer>,
 }
 
+impl Script {
+    /// A server with one model, which notices a closed connection, goes on with a text and gives these answers.
+    pub fn new(server: Kind, answers: Vec<Answer>) -> Self {
+        Self {
+            server,
+            models: one_model(),
+            slots: Slots::default(),
+            notices_close: true,
+            continues: true,
+            loading: false,
+            answers,
+        }
+    }
+}
+
 fn yes() -> bool {
     true
 }

@@ -1,6 +1,6 @@
 //! A fake server: a request in, a status and a stream out.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use futures_util::stream::{self, StreamExt as _};
 use serde_json::{Value, json};
@@ -11,7 +11,7 @@ use crate::generation::{Body, Generation};
 use crate::plan::{self, Asked};
 use crate::script::{Kind, ModelSpec, Script};
 use crate::seen::{End, Seen};
-use crate::slots::AllSlots;
+use crate::state::State;
 
 /// The context that Ollama's copy of OpenAI's form has, whatever the model can do.
 const OLLAMA_V1_TOKENS: u64 = 4096;
@@ -40,44 +40,18 @@ pub struct Response {
 /// A fake server. Its copies are one server.
 #[derive(Clone)]
 pub struct Server {
-    inner: Arc<Inner>,
-}
-
-pub(crate) struct Inner {
-    pub(crate) script: Script,
-    pub(crate) slots: AllSlots,
-    seen: Mutex<Vec<Seen>>,
-    started: Instant,
-}
-
-impl Inner {
-    fn now_ms(&self) -> u64 {
-        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
-    }
-
-    pub(crate) fn update(&self, index: usize, change: impl FnOnce(&mut Seen)) {
-        let now = self.now_ms();
-        let mut all = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(seen) = all.get_mut(index) {
-            change(seen);
-            if seen.end != End::Open {
-                seen.ended_ms = Some(now);
-            }
-        }
-    }
+    state: Arc<State>,
 }
 
 impl Server {
     /// A server of this script. It must be made in the runtime whose time it follows.
     pub fn new(script: Script) -> Self {
-        let slots = AllSlots::new(script.slots);
-        let inner = Inner { script, slots, seen: Mutex::default(), started: Instant::now() };
-        Self { inner: Arc::new(inner) }
+        Self { state: Arc::new(State::new(script)) }
     }
 
     /// What it was asked so far.
     pub fn seen(&self) -> Vec<Seen> {
-        self.inner.seen.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.state.seen().clone()
     }
 
     /// The questions to the model among what it was asked.
@@ -90,7 +64,7 @@ impl Server {
     pub async fn ask(&self, request: Request) -> Response {
         let body: Value = serde_json::from_slice(&request.body).unwrap_or(Value::Null);
         let index = self.note(&request, &body);
-        let script = &self.inner.script;
+        let script = &self.state.script;
         let path = request.path.as_str();
         if let Some((status, found)) = lists::list(script, &request.method, path, &body) {
             return self.whole(index, status, &found);
@@ -113,8 +87,8 @@ impl Server {
     }
 
     fn note(&self, request: &Request, body: &Value) -> usize {
-        let at_ms = self.inner.now_ms();
-        let mut seen = self.inner.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let at_ms = self.state.now_ms();
+        let mut seen = self.state.seen();
         seen.push(Seen {
             at_ms,
             method: request.method.clone(),
@@ -133,13 +107,13 @@ impl Server {
 
     fn whole(&self, index: usize, status: u16, body: &Value) -> Response {
         let end = if status < 300 { End::Whole } else { End::Refused };
-        self.inner.update(index, |seen| seen.end = end);
+        self.state.update(index, |seen| seen.end = end);
         let bytes = body.to_string().into_bytes();
         Response { status, content_type: "application/json", body: stream::iter([Ok(bytes)]).boxed() }
     }
 
     fn question(&self, index: usize, body: &Value, is_native: bool) -> Response {
-        let script = &self.inner.script;
+        let script = &self.state.script;
         let name = body.get("model").and_then(Value::as_str).unwrap_or_default();
         let mut asked = plan::asked(body);
         let is_ollama = script.server == Kind::Ollama;
@@ -164,13 +138,13 @@ impl Server {
                 Kind::LlamaCpp | Kind::Vllm | Kind::OpenAi => false,
             };
             if !cuts {
-                self.inner.update(index, |seen| seen.prompt_tokens = count);
+                self.state.update(index, |seen| seen.prompt_tokens = count);
                 return self.whole(index, 400, &too_long(script.server, count, context));
             }
             let keep = usize::try_from(context).unwrap_or(usize::MAX);
             asked.prompt.drain(..asked.prompt.len() - keep);
         }
-        self.inner.update(index, |seen| {
+        self.state.update(index, |seen| {
             seen.prompt_tokens = count.min(context);
             seen.cut_tokens = count.saturating_sub(context);
         });
@@ -197,7 +171,7 @@ impl Server {
         let wanted_slot = body.get("id_slot").and_then(Value::as_u64).and_then(|id| usize::try_from(id).ok());
         let content_type = form.content_type();
         let generation = Generation {
-            server: Arc::clone(&self.inner),
+            server: Arc::clone(&self.state),
             seen: index,
             form,
             answer,
@@ -215,15 +189,15 @@ impl Server {
     }
 
     fn model(&self, name: &str) -> Option<&ModelSpec> {
-        let models = &self.inner.script.models;
+        let models = &self.state.script.models;
         let named = models.iter().find(|model| model.name == name);
         // llama.cpp has one model and takes every name for it.
-        if self.inner.script.server == Kind::LlamaCpp { named.or(models.first()) } else { named }
+        if self.state.script.server == Kind::LlamaCpp { named.or(models.first()) } else { named }
     }
 
     /// What the server refuses before it looks at the length.
     fn refuses(&self, name: &str, asked: &Asked, body: &Value) -> Option<(u16, &'static str, String)> {
-        let script = &self.inner.script;
+        let script = &self.state.script;
         if script.loading && script.server == Kind::LlamaCpp {
             return Some((503, "unavailable_error", "Loading model".to_owned()));
         }
@@ -246,7 +220,7 @@ impl Server {
     }
 
     async fn slot(&self, path: &str, body: &Value) -> (u16, Value) {
-        let script = &self.inner.script;
+        let script = &self.state.script;
         if !script.slots.can_save {
             let words = "This server does not support slots action. Start it with `--slot-save-path`";
             return (501, refusal(false, 501, "not_supported_error", words));
@@ -254,20 +228,20 @@ impl Server {
         let invalid = |words: &str| (400, refusal(false, 400, "invalid_request_error", words));
         let rest = path.trim_start_matches("/slots/");
         let (id, query) = rest.split_once('?').unwrap_or((rest, ""));
-        let Some(id) = id.parse::<usize>().ok().filter(|&id| self.inner.slots.has(id)) else {
+        let Some(id) = id.parse::<usize>().ok().filter(|&id| self.state.slots.has(id)) else {
             return invalid("Invalid slot ID");
         };
         let file = body.get("filename").and_then(Value::as_str);
         match (query, file) {
             ("action=save", Some(file)) => {
-                let saved = self.inner.slots.save(id, file).await;
+                let saved = self.state.slots.save(id, file).await;
                 let timings = json!({"save_ms": 1.0});
                 (
                     200,
                     json!({"id_slot": id, "filename": file, "n_saved": saved, "n_written": saved, "timings": timings}),
                 )
             }
-            ("action=restore", Some(file)) => match self.inner.slots.restore(id, file).await {
+            ("action=restore", Some(file)) => match self.state.slots.restore(id, file).await {
                 Some(restored) => {
                     let timings = json!({"restore_ms": 1.0});
                     (

@@ -34,13 +34,9 @@ fn script(server: Kind) -> Script {
         ..Answer::default()
     };
     Script {
-        server,
         models: vec![ModelSpec { context_tokens: 32_768, ..ModelSpec::default() }],
         slots: Slots { can_save: true, ..Slots::default() },
-        notices_close: true,
-        continues: true,
-        loading: false,
-        answers: vec![person, host],
+        ..Script::new(server, vec![person, host])
     }
 }
 

@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use assert_cmd::cargo::cargo_bin;
-use fake_models::{Answer, Kind, Listening, ModelSpec, Script, Server, Slots, Tool, ToolForm, When, listen};
+use fake_models::{Answer, Kind, Listening, Script, Server, Tool, ToolForm, When, listen};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use serde_json::{Value, json};
@@ -54,15 +54,7 @@ pub(crate) struct World {
 impl World {
     pub(crate) fn new(answers: Vec<Answer>) -> Self {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let script = Script {
-            server: Kind::OpenAi,
-            models: vec![ModelSpec::default()],
-            slots: Slots::default(),
-            notices_close: true,
-            continues: true,
-            loading: false,
-            answers,
-        };
+        let script = Script::new(Kind::OpenAi, answers);
         let model = runtime.block_on(async { listen(&Server::new(script)).await }).unwrap();
         let folder = tempfile::tempdir().unwrap();
         // A folder above may be a repository of its own.

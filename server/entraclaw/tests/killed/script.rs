@@ -95,13 +95,9 @@ pub(crate) fn serve(kind: &str, port: &str, tasks: &str) {
     let keys = HOSTS.iter().flat_map(|host| (0..tasks).map(|task| key(host, task)));
     let answers = keys.flat_map(|key| [answers(&key, true), answers(&key, false)].concat()).collect();
     let script = Script {
-        server,
         models: vec![ModelSpec { context_tokens: 32_768, ..ModelSpec::default() }],
         slots: Slots { can_save: true, ..Slots::default() },
-        notices_close: true,
-        continues: true,
-        loading: false,
-        answers,
+        ..Script::new(server, answers)
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
