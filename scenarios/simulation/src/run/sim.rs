@@ -29,7 +29,7 @@ use reports::event::CellFinished;
 
 use super::bot::{self, SimPort};
 use super::commands::{SimCommands, sim_wait_command};
-use super::delegate::{Delegation, SimDelegation};
+use super::delegate::{Delegation, SimDelegation, bridge};
 use super::jobs::Jobs;
 use super::play::Play;
 use super::sim_process::Process;
@@ -119,7 +119,7 @@ struct SimStage {
 impl Stage for SimStage {
     fn server(&self, consumer: Option<&str>, target: &WakeUpTarget) -> AnyServer {
         if let Some(delegation) = &self.delegation {
-            return delegation.bridge();
+            return bridge(delegation);
         }
         let mut environment = self.environment.clone();
         if let Some(consumer) = consumer {

@@ -19,7 +19,7 @@ const NO_ENGINE: &str =
     "no engine of /home/alice/project listens; start it there in a terminal: `entraclaw delegate`";
 
 /// A server that is the bridge to this engine.
-pub(super) fn bridge(near: &SimDelegation) -> AnyServer {
+pub(crate) fn bridge(near: &SimDelegation) -> AnyServer {
     let near = near.clone();
     let serve: Serve = Box::new(move |input, output| {
         let (input, output) = match near.mutant() {

@@ -10,7 +10,6 @@ use entraclaw_delegate::{Bounds, Engine, EngineParts, Event, Submission, TaskId,
 use entraclaw_models::{Choice, Config, Late, Model};
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::random::SplitMix;
-use fake_hosts::AnyServer;
 use fake_models::Seen;
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
@@ -21,7 +20,6 @@ use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::Instant;
 
 use super::book::Book;
-use super::bridge::bridge;
 use super::model::{Mounted, ROOT};
 use super::tools::SimTools;
 use super::{Delegation, PROJECT};
@@ -96,11 +94,6 @@ impl SimDelegation {
             state: Mutex::default(),
             book: Mutex::default(),
         })))
-    }
-
-    /// The server of a host.
-    pub(crate) fn bridge(&self) -> AnyServer {
-        bridge(self)
     }
 
     /// The fault of the servers that hosts start.

@@ -7,8 +7,8 @@ use serde_json::json;
 use tokio::time::{Instant, sleep};
 
 use super::Delegation as _;
+use super::at_hand::simulated;
 use super::engine::SimDelegation;
-use super::steps::simulated;
 use crate::run::miss::Miss;
 use crate::run::play::{MAIN, Play};
 use crate::scenario::EverywhereStep;

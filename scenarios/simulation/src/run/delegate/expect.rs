@@ -3,8 +3,9 @@
 use entraclaw_delegate::TaskId;
 use serde_json::Value;
 
+use super::at_hand::{delegation, simulated};
 use super::engine::SimDelegation;
-use super::steps::{delegation, simulated, task_of};
+use super::steps::task_of;
 use super::{Delegation, PROJECT};
 use crate::run::miss::Miss;
 use crate::run::play::Play;

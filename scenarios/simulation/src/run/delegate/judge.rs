@@ -108,7 +108,7 @@ fn tools_and_answers(play: &Play<'_>, sim: &SimDelegation, at_ms: u64) -> Vec<Fa
     found
 }
 
-/// Waits until every task has ended that anybody was told of.
+/// Waits until every task has ended that a host or the person was told of.
 async fn end_all(play: &Play<'_>, sim: &SimDelegation, engine: &Engine, at_ms: u64) -> Vec<Failure> {
     let mut all: BTreeSet<TaskId> = sim.book().views().map(|view| view.task.id.clone()).collect();
     for session in play.sessions.values() {
@@ -208,11 +208,11 @@ fn foreign_notices(play: &Play<'_>, at_ms: u64) -> Vec<Failure> {
     for (name, session) in &play.sessions {
         let view = session.view.borrow();
         let own = tasks(&view.lines, true);
+        // A call whose answer was lost has handed over a task whose id its host never read.
+        let is_unread = view.calls.values().any(|call| call.tool == "chat" && !answered(call));
         for json in view.lines.iter().filter(|line| !line.by_host).filter_map(|line| line.json.as_ref()) {
             let method = json["method"].as_str().unwrap_or_default();
             let task = json.pointer("/params/task_id").and_then(Value::as_str).unwrap_or_default();
-            // A call whose answer was lost has handed over a task whose id its host never read.
-            let is_unread = view.calls.values().any(|call| call.tool == "chat" && !answered(call));
             if NOTICES.contains(&method) && !own.contains(task) && !is_unread {
                 let says = format!("session `{name}` is told of {task}, which is another's");
                 found.push(Failure::new("oracle.foreign-notice", at_ms, says));

@@ -2,10 +2,12 @@
 //!
 //! From the ground up: `model` mounts the fake server, `tools` are those of the project, `book` writes down what the engine
 //! tells, `engine` is its process in this thread, `bridge` the way of a host to it, `installed` is both as real processes,
-//! `everywhere` disturbs one task at each place, `steps` and `expect` play a scenario, `judge` judges what must always hold.
+//! `at_hand` finds the one of a cell, `everywhere` disturbs one task at each place, `steps` and `expect` play a scenario,
+//! `judge` judges what must always hold.
 //!
 //! It must never help the engine to keep a promise.
 
+mod at_hand;
 mod book;
 mod bridge;
 mod engine;
@@ -22,6 +24,7 @@ use std::path::Path;
 use fake_models::Seen;
 use futures_util::future::LocalBoxFuture;
 
+pub(crate) use bridge::bridge;
 pub(crate) use engine::SimDelegation;
 pub(crate) use expect::check;
 pub(crate) use installed::InstalledDelegation;

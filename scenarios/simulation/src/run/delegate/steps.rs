@@ -1,23 +1,12 @@
 //! Plays what happens at the engine.
 
 use super::Delegation;
-use super::engine::SimDelegation;
+use super::at_hand::{delegation, simulated};
 use super::everywhere::{crash, interrupt};
 use crate::matching::first_json;
 use crate::run::miss::Miss;
 use crate::run::play::Play;
 use crate::scenario::{DelegateStep, EngineStep, ModelStep};
-
-/// The engine of the cell.
-pub(super) fn delegation<'a>(play: &'a Play<'_>) -> anyhow::Result<&'a dyn Delegation> {
-    play.stage.delegation().ok_or_else(|| anyhow::anyhow!("the cell has no local model"))
-}
-
-/// The engine of the cell, in this thread. It is a cheap clone.
-pub(super) fn simulated(play: &Play<'_>) -> anyhow::Result<SimDelegation> {
-    let found = delegation(play)?.simulated().cloned();
-    found.ok_or_else(|| anyhow::anyhow!("this can only be simulated; leave `process` out of `mode`"))
-}
 
 /// Starts the engine with which the scenario begins.
 pub(crate) async fn begin(play: &Play<'_>) -> anyhow::Result<()> {
