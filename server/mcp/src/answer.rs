@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::era::Era;
 use crate::receipt::Receipt;
-use crate::tasks::TaskNow;
+use crate::task_now::TaskNow;
 
 /// Most bytes of one answer's text. Every observed host shows this much in full, in any script.
 pub const ANSWER_BYTES_MAX: usize = 8_000;

@@ -31,6 +31,7 @@ mod receipt;
 pub mod resources;
 mod roots;
 mod session;
+mod task_now;
 pub mod tasks;
 mod user;
 

@@ -1,6 +1,5 @@
 //! Tasks in the connection, in both forms: the extension of the modern era, and that of a session of 2025-11-25. It says
-//! which callers may use them, which tools support them, and how a task looks on the wire. Each task belongs to the provider that
-//! answers for its id.
+//! which callers may use them and which tools support them. Each task belongs to the provider that answers for its id.
 
 use rmcp::model::ErrorCode;
 use serde_json::{Value, json};
@@ -8,6 +7,7 @@ use serde_json::{Value, json};
 use crate::connection::{Caller, Opened};
 use crate::era::Era;
 use crate::message::{Object, RpcError, text};
+pub use crate::task_now::TaskNow;
 
 /// The extension's name in `capabilities.extensions` of both sides.
 pub const EXTENSION: &str = "io.modelcontextprotocol/tasks";
@@ -37,47 +37,6 @@ pub(crate) fn has_tasks(opened: Option<&Opened>) -> bool {
 /// The capability of a server whose tools may go on as tasks of a session.
 pub(crate) fn capability() -> Value {
     json!({"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}})
-}
-
-/// A task as it is now.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TaskNow {
-    /// Its id.
-    pub id: String,
-    /// Its state, by the word of the protocol.
-    pub status: &'static str,
-    /// When it was created, RFC 3339.
-    pub created_at: String,
-    /// When it last changed, RFC 3339.
-    pub updated_at: String,
-    /// A sentence about it.
-    pub message: Option<String>,
-    /// How long it is kept, in milliseconds; `None` is without a limit.
-    pub ttl_ms: Option<u64>,
-    /// How often a client should ask, in milliseconds.
-    pub poll_interval_ms: u64,
-}
-
-impl TaskNow {
-    /// The task in the form of an era.
-    pub fn json(&self, era: Era) -> Value {
-        let (ttl, interval) = match era {
-            Era::Legacy => ("ttl", "pollInterval"),
-            Era::Modern => ("ttlMs", "pollIntervalMs"),
-        };
-        let mut view = json!({
-            "taskId": self.id,
-            "status": self.status,
-            "createdAt": self.created_at,
-            "lastUpdatedAt": self.updated_at,
-            ttl: self.ttl_ms,
-            interval: self.poll_interval_ms
-        });
-        if let Some(message) = &self.message {
-            view["statusMessage"] = message.as_str().into();
-        }
-        view
-    }
 }
 
 /// The id of the task that a request names.
