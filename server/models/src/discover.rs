@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use futures_util::future::join3;
 
+use crate::api::Api;
 use crate::client::{Wire, llama_cpp, lm_studio, ollama};
-use crate::config::{Api, Config};
+use crate::config::Config;
 use crate::limits::LOOK_TIMEOUT;
 use crate::model::ModelError;
 use crate::transport::Transport;

@@ -9,6 +9,7 @@
 
 mod answer;
 mod answering;
+mod api;
 mod client;
 mod config;
 mod discover;
@@ -24,7 +25,8 @@ mod tools;
 mod transport;
 
 pub use answer::{Answer, Piece, Stop, ToolRequest, Usage};
-pub use config::{Api, Config, Connected, connect};
+pub use api::Api;
+pub use config::{Config, Connected, connect};
 pub use discover::{Found, Place, discover};
 #[cfg(feature = "embedded-model")]
 pub use embedded::EmbeddedModel;

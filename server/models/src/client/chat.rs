@@ -149,7 +149,7 @@ pub(crate) async fn ask(
             return answering.finish().await;
         }
         let value: Value = serde_json::from_str(&data).map_err(|_| wire.unread(&data))?;
-        if let Some(error) = refusal::told(wire, model, &value) {
+        if let Some(error) = refusal::told(&wire.refuser(), model, &value) {
             return Err(error);
         }
         let chunk: Chunk = serde_json::from_value(value).map_err(|_| wire.unread(&data))?;

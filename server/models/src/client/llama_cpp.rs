@@ -56,7 +56,7 @@ pub(crate) async fn properties(wire: &Wire) -> Result<Option<Value>, ModelError>
     let (status, text) = wire.whole(Method::Get, "/props", None, FACTS_TIMEOUT).await?;
     let body: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
     if status == 503
-        && let Some(error) = refusal::told(wire, "", &body)
+        && let Some(error) = refusal::told(&wire.refuser(), "", &body)
     {
         return Err(error);
     }

@@ -40,7 +40,7 @@ impl Ollama {
         let body = json!({"model": self.model});
         let (status, text) = self.wire.whole(Method::Post, "/api/show", Some(&body), FACTS_TIMEOUT).await?;
         if status != 200 {
-            return Err(refusal::refused(&self.wire, &self.model, status, &text));
+            return Err(refusal::refused(&self.wire.refuser(), &self.model, status, &text));
         }
         let shown: Value = serde_json::from_str(&text).unwrap_or(Value::Null);
         let longest = shown.get("model_info").and_then(Value::as_object).and_then(|info| {
@@ -118,7 +118,7 @@ impl Model for Ollama {
                     continue;
                 }
                 let value: Value = serde_json::from_str(&line).map_err(|_| self.wire.unread(&line))?;
-                if let Some(error) = refusal::told(&self.wire, &self.model, &value) {
+                if let Some(error) = refusal::told(&self.wire.refuser(), &self.model, &value) {
                     return Err(error);
                 }
                 let chunk: Chunk = serde_json::from_value(value).map_err(|_| self.wire.unread(&line))?;

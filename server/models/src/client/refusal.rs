@@ -2,30 +2,36 @@
 
 use serde_json::Value;
 
-use super::wire::Wire;
-use crate::config::Api;
+use crate::api::Api;
 use crate::limits::WORDS_CHARS_MAX;
 use crate::model::ModelError;
 
+/// The server that refuses.
+pub(crate) struct Refuser {
+    /// The server in a sentence.
+    pub(crate) name: String,
+    pub(crate) api: Api,
+}
+
 /// The error of an answer with this status and these words.
-pub(crate) fn refused(wire: &Wire, model: &str, status: u16, words: &str) -> ModelError {
+pub(crate) fn refused(by: &Refuser, model: &str, status: u16, words: &str) -> ModelError {
     let body: Value = serde_json::from_str(words).unwrap_or(Value::Null);
-    if let Some(error) = told(wire, model, &body) {
+    if let Some(error) = told(by, model, &body) {
         return error;
     }
     let words =
         if words.trim().is_empty() { "without a word".to_owned() } else { format!("'{}'", one_line(words)) };
-    said(wire, model, Some(status), &words)
+    said(by, model, Some(status), &words)
 }
 
 /// The error in a message of a stream or in a body, if there is one: `{"error": …}`.
-pub(crate) fn told(wire: &Wire, model: &str, body: &Value) -> Option<ModelError> {
+pub(crate) fn told(by: &Refuser, model: &str, body: &Value) -> Option<ModelError> {
     // Older vLLM: the body itself is the error.
     let is_error = body.get("object").and_then(Value::as_str) == Some("error");
     let error = body.get("error").filter(|error| !error.is_null()).or_else(|| is_error.then_some(body))?;
     // Ollama passes the error of its runner on as a text.
     if let Some(Ok(inner)) = error.as_str().map(serde_json::from_str::<Value>)
-        && let Some(told) = told(wire, model, &inner)
+        && let Some(told) = told(by, model, &inner)
     {
         return Some(told);
     }
@@ -47,13 +53,13 @@ pub(crate) fn told(wire: &Wire, model: &str, body: &Value) -> Option<ModelError>
     }
     let status = error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
     let words = if words.is_empty() { error.to_string() } else { words.to_owned() };
-    Some(said(wire, model, status, &format!("'{}'", one_line(&words))))
+    Some(said(by, model, status, &format!("'{}'", one_line(&words))))
 }
 
-fn said(wire: &Wire, model: &str, status: Option<u16>, words: &str) -> ModelError {
-    let name = wire.name();
+fn said(by: &Refuser, model: &str, status: Option<u16>, words: &str) -> ModelError {
+    let name = &by.name;
     let lower = words.to_lowercase();
-    let ollama = wire.api == Api::Ollama;
+    let ollama = by.api == Api::Ollama;
     if lower.contains("loading model") {
         return ModelError::Unreachable(format!("{name} is still loading its model; ask again in a moment"));
     }

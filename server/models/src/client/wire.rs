@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use serde_json::Value;
 
-use super::refusal::{self, one_line};
-use crate::config::Api;
+use super::refusal::{self, Refuser, one_line};
+use crate::api::Api;
 use crate::limits::{BODY_BYTES_MAX, FACTS_TIMEOUT, FIRST_PIECE_TIMEOUT};
 use crate::model::ModelError;
 use crate::stream::StreamError;
@@ -74,7 +74,7 @@ impl Wire {
         }
         let words = tokio::time::timeout(FACTS_TIMEOUT, read(&mut reply.body)).await;
         let words = words.unwrap_or_else(|_| Ok(String::new())).unwrap_or_default();
-        Err(refusal::refused(self, model, reply.status, &words))
+        Err(refusal::refused(&self.refuser(), model, reply.status, &words))
     }
 
     async fn send(&self, method: Method, path: &str, body: Option<&Value>) -> Result<Reply, ModelError> {
@@ -90,6 +90,11 @@ impl Wire {
     /// The server in a sentence.
     pub(crate) fn name(&self) -> String {
         format!("{} at {}", self.api.title(), self.base_url)
+    }
+
+    /// The server, for what it refuses.
+    pub(crate) fn refuser(&self) -> Refuser {
+        Refuser { name: self.name(), api: self.api }
     }
 
     pub(crate) fn broken(&self, error: &TransportError) -> ModelError {
