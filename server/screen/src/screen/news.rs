@@ -1,6 +1,6 @@
 //! What becomes of the screen when the engine tells something.
 
-use entraclaw_delegate::{Resumption, TaskState};
+use entraclaw_delegate::TaskState;
 
 use super::{Active, Screen, notes};
 use crate::news::{Everything, Model, News, Task};
@@ -8,15 +8,6 @@ use crate::talk::Talk;
 
 /// Most tasks that are shown as waiting; the engine takes fewer.
 const TASKS_MAX: usize = 1_000;
-
-/// How a task went on, in words.
-pub(crate) fn resumption(way: Resumption) -> &'static str {
-    match way {
-        Resumption::Exact => "exact: it goes on where it was",
-        Resumption::Continued => "continued: it goes on from what it had said",
-        Resumption::StartedAgain => "started again: this step is asked anew",
-    }
-}
 
 impl Screen {
     pub(super) fn hear(&mut self, news: News) {
@@ -34,7 +25,7 @@ impl Screen {
             }
             News::Resumed(task) => {
                 let model = self.model_name();
-                let mark = task.resumed.map(resumption);
+                let mark = task.resumed.map(notes::resumption);
                 self.talk.begin(&task, model.as_deref(), mark);
                 self.work_on(task);
             }

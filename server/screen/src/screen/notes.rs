@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use entraclaw_delegate::TaskState;
+use entraclaw_delegate::{Resumption, TaskState};
 
 use super::Screen;
 use crate::news::Quality;
@@ -34,10 +34,19 @@ pub(super) fn status(screen: &Screen) -> String {
         };
         let _ = write!(text, "\n#{}  {who} {asks} · {doing}", task.number);
         if let Some(way) = task.resumed {
-            let _ = write!(text, " · {}", super::news::resumption(way));
+            let _ = write!(text, " · {}", resumption(way));
         }
     }
     text
+}
+
+/// How a task went on, in words.
+pub(super) fn resumption(way: Resumption) -> &'static str {
+    match way {
+        Resumption::Exact => "exact: it goes on where it was",
+        Resumption::Continued => "continued: it goes on from what it had said",
+        Resumption::StartedAgain => "started again: this step is asked anew",
+    }
 }
 
 /// How the models have done.
