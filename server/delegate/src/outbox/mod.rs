@@ -112,7 +112,7 @@ impl Outbox {
             if until > Instant::now() {
                 return Ok(Some(until));
             }
-            // Without an inbox the result stays here, for whoever asks by the task's id.
+            // Without an inbox the result stays here, for a host that asks by the task's id.
             if !has_read(&*self.storage, &consumer) {
                 return Ok(again);
             }

@@ -1,6 +1,6 @@
 //! From a task that has ended to a result for the inbox.
 //!
-//! A task has one id there, whoever delivers it and how often.
+//! A task has one id there, however often it is delivered.
 
 use entraclaw_inbox::record::WORK_ID;
 use entraclaw_work::{Ask, Delivery, Ended, Limits, Request, WorkResult};

@@ -39,6 +39,22 @@ impl Handed {
     }
 }
 
+/// Who has the result of a task that a client asked for.
+pub(super) enum Taken {
+    /// This client, by the answer with this receipt.
+    Now(Receipt),
+    /// The client had it before.
+    Before,
+    /// The inbox.
+    ByInbox,
+}
+
+impl Taken {
+    pub(super) fn receipt(self) -> Option<Receipt> {
+        if let Self::Now(receipt) = self { Some(receipt) } else { None }
+    }
+}
+
 /// The way of a result to the client that asked for its task.
 pub(super) struct Handing {
     pub(super) engine: Engine,
@@ -77,25 +93,21 @@ impl Handing {
             self.callers.asked(task);
             return Ok((value, None));
         }
-        match self.claim(view).await? {
-            Ok(receipt) => Ok((value, Some(receipt))),
-            Err(is_in_inbox) => {
-                if is_in_inbox {
-                    value["inbox"] = json!(format!("it comes to your inbox too, once, as {}", work_id(task)));
-                }
-                Ok((value, None))
-            }
+        let taken = self.claim(view).await?;
+        if matches!(taken, Taken::ByInbox) {
+            value["inbox"] = json!(format!("it comes to your inbox too, once, as {}", work_id(task)));
         }
+        Ok((value, taken.receipt()))
     }
 
-    /// Takes the result of a task that has ended for this client: the receipt of the answer with it, or whether the inbox has it.
-    pub(super) async fn claim(&self, view: &TaskView) -> Result<Result<Receipt, bool>, EngineError> {
+    /// Takes the result of a task that has ended for this client, unless the inbox has it.
+    pub(super) async fn claim(&self, view: &TaskView) -> Result<Taken, EngineError> {
         let task = &view.task.id;
         let answering = self.callers.answering(task);
         Ok(match self.engine.claim(task, Move::Take).await? {
-            Claim::Claimed => Ok(self.handed.keep(self.number, task, answering)),
-            Claim::Released | Claim::ReleasedLate | Claim::Told => Err(true),
-            Claim::Open | Claim::Seen => Err(false),
+            Claim::Claimed => Taken::Now(self.handed.keep(self.number, task, answering)),
+            Claim::Released | Claim::ReleasedLate | Claim::Told => Taken::ByInbox,
+            Claim::Open | Claim::Seen => Taken::Before,
         })
     }
 }

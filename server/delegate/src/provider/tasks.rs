@@ -201,8 +201,8 @@ async fn answer(
                 Era::Legacy => now(&view, era).json(era),
                 Era::Modern => json!({}),
             };
-            let claimed = handing.claim(&view).await.map_err(|error| failed(&error))?;
-            Ok((value, claimed.ok()))
+            let taken = handing.claim(&view).await.map_err(|error| failed(&error))?;
+            Ok((value, taken.receipt()))
         }
     }
 }

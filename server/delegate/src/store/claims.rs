@@ -32,7 +32,7 @@ impl Store {
     }
 
     /// The tasks that have ended and whose result neither its host nor the inbox has, the newest first. One that is older than
-    /// the newest of them stays with its task, for whoever asks by its id.
+    /// the newest of them stays with its task, for a host that asks by its id.
     ///
     /// # Errors
     /// Fails if they can't be read.

@@ -129,7 +129,7 @@ async fn the_result_of_a_host_that_has_gone_comes_at_once_and_another_hosts_stay
     rig.ended(&id(&task)).await;
     let (_, after) = home.brings().await;
     assert!(after < Duration::from_secs(10), "{after:?}");
-    // This one has never read the inbox; its result stays for whoever asks.
+    // This one has never read the inbox; its result stays for a host that asks.
     let other = rig.host("codex", &Plan::new("b", 2, "")).await;
     rig.ended(&other).await;
     sleep(Duration::from_secs(600)).await;
