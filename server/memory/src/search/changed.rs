@@ -5,7 +5,7 @@
 use super::catalog::Catalog;
 use super::groups::Groups;
 use crate::files::Files;
-use crate::stores::{Found, has_changed};
+use crate::stores::{Found, unread_bytes};
 
 /// So many files are looked at in two threads, as most of the time of a look is the system's.
 const MANY: usize = 2_000;
@@ -14,7 +14,8 @@ const MANY: usize = 2_000;
 pub(super) struct Looked {
     /// Its number, if it was read before.
     pub(super) number: Option<u64>,
-    pub(super) has_changed: bool,
+    /// How many bytes of it are to be read; `None` if it is as it was.
+    pub(super) unread_bytes: Option<u64>,
 }
 
 /// Looks at these files, in their order.
@@ -22,7 +23,7 @@ pub(super) fn look(files: &dyn Files, groups: &Groups, catalog: &Catalog, all: &
     let look = |found: &Found| {
         let number = groups.number(&found.path);
         let mark = number.and_then(|number| catalog.files.get(&number)).map(|entry| &entry.mark);
-        Looked { number, has_changed: mark.is_none_or(|mark| has_changed(files, found, mark)) }
+        Looked { number, unread_bytes: unread_bytes(files, found, mark) }
     };
     let of = |part: &[Found]| part.iter().map(look).collect::<Vec<_>>();
     if all.len() < MANY {
@@ -36,4 +37,48 @@ pub(super) fn look(files: &dyn Files, groups: &Groups, catalog: &Catalog, all: &
     });
     looked.extend(rest);
     looked
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+    use std::sync::Arc;
+
+    use entraclaw_seams::clock::SystemClock;
+    use entraclaw_seams::storage::{MemoryStorage, Storage};
+
+    use super::super::catalog::Entry;
+    use super::*;
+    use crate::files::SimulatedFiles;
+    use crate::stores::{Agent, read};
+
+    const LINE: &str = "{\"type\":\"user\",\"message\":{\"content\":\"hello\"}}\n";
+
+    #[test]
+    fn what_is_to_be_read_is_what_was_not() {
+        let storage = MemoryStorage::new();
+        let files = SimulatedFiles::new(storage.clone(), Arc::new(SystemClock));
+        storage.create_dir("home").unwrap();
+        let say =
+            |name: &str| storage.append(&format!("home/{name}.jsonl"), true).unwrap().append(LINE.as_bytes());
+        let all = ["grown", "moved", "same"].map(|name| {
+            say(name).unwrap();
+            Found { agent: Agent::Claude, path: PathBuf::from(format!("/home/{name}.jsonl")) }
+        });
+        let mut catalog = Catalog::default();
+        for found in &all {
+            let mark = read(&files, found, None).unwrap().unwrap().mark;
+            let number = catalog.next_number();
+            catalog.files.insert(number, Entry { mark, is_forgotten: false });
+        }
+        let groups = Groups::of(&catalog);
+        say("grown").unwrap();
+        storage.rename("home/moved.jsonl", "home/other.jsonl").unwrap();
+        let other = Found { agent: Agent::Claude, path: PathBuf::from("/home/other.jsonl") };
+        let [grown, moved, same] = all;
+        let looked = look(&files, &groups, &catalog, &[grown, moved, same, other]);
+        let unread: Vec<Option<u64>> = looked.iter().map(|looked| looked.unread_bytes).collect();
+        let line = LINE.len() as u64;
+        assert_eq!(unread, [Some(line), None, None, Some(line)]);
+    }
 }

@@ -2,14 +2,14 @@
 //!
 //! It must never hold more than a bounded number of messages beside the index.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use entraclaw_seams::storage::Lock;
 use tantivy::IndexWriter;
 
 use super::catalog::Entry;
-use super::changed;
+use super::changed::{self, Looked};
 use super::fresh::{Fresh, MESSAGES_MAX};
 use super::memory::Memory;
 use super::pace::Pace;
@@ -19,9 +19,6 @@ use crate::stores::{Agent, Batch, Found, Tally, find, read_piece};
 
 /// Messages that wait at most while another process commits; what comes after them is read later.
 const WAITING_MAX: usize = 8 * MESSAGES_MAX;
-
-/// New files that may be much to read.
-const MANY_FILES: usize = 10;
 
 /// What reading the files brought.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -48,40 +45,35 @@ impl Memory {
     pub fn refresh(&mut self) -> Result<Refreshed, MemoryError> {
         self.catch_up()?;
         let (all, troubles) = find(&*self.parts.files, &self.parts.homes);
+        let looked = changed::look(&*self.parts.files, &self.groups, &self.catalog, &all);
+        let pace = Pace::of(looked.iter().filter_map(|looked| looked.unread_bytes).sum());
+        let gone = self.gone(&looked);
+        let unread = all.into_iter().zip(looked).filter(|(_, looked)| looked.unread_bytes.is_some());
+        let unread: Vec<Found> = unread.map(|(file, _)| file).collect();
         let done = Refreshed { troubles, ..Refreshed::default() };
-        let pace = self.pace(&all);
         if pace.is_low {
-            return behind_others(|| self.take_all(all, pace, done));
+            return behind_others(|| self.take_all(unread, gone, pace, done));
         }
-        self.take_all(all, pace, done)
+        self.take_all(unread, gone, pace, done)
     }
 
-    /// The pace for these files. Only many new ones can be much, so that a usual query does not look at each of them twice.
-    fn pace(&self, all: &[Found]) -> Pace {
-        if all.len() < self.catalog.files.len() + MANY_FILES {
-            return Pace::USUAL;
-        }
-        let new = all.iter().filter(|found| self.groups.number(&found.path).is_none());
-        let length = |found: &Found| self.parts.files.look(&found.path).ok().flatten().map(|file| file.bytes);
-        Pace::of(new.filter_map(length).sum())
+    /// The numbers of the files that are not there any more.
+    fn gone(&self, looked: &[Looked]) -> Vec<u64> {
+        let mut there: Vec<u64> = looked.iter().filter_map(|looked| looked.number).collect();
+        there.sort_unstable();
+        self.catalog.files.keys().copied().filter(|number| there.binary_search(number).is_err()).collect()
     }
 
     fn take_all(
         &mut self,
-        all: Vec<Found>,
+        unread: Vec<Found>,
+        gone: Vec<u64>,
         pace: Pace,
         mut done: Refreshed,
     ) -> Result<Refreshed, MemoryError> {
-        let mut seen: BTreeSet<u64> = BTreeSet::new();
-        let known: Vec<u64> = self.catalog.files.keys().copied().collect();
         let mut bulk: Option<Bulk> = None;
         let mut is_cut = false;
-        let looked = changed::look(&*self.parts.files, &self.groups, &self.catalog, &all);
-        'files: for (file, looked) in all.into_iter().zip(looked) {
-            seen.extend(looked.number);
-            if !looked.has_changed {
-                continue;
-            }
+        'files: for file in unread {
             let mut is_new = true;
             // A long log is read in pieces.
             loop {
@@ -90,7 +82,6 @@ impl Memory {
                     break 'files;
                 }
                 let number = self.groups.number(&file.path);
-                seen.extend(number);
                 let mark = number.and_then(|number| self.catalog.files.get(&number)).map(|entry| &entry.mark);
                 let batch = match read_piece(&*self.parts.files, &file, mark) {
                     Ok(Some(batch)) => batch,
@@ -127,8 +118,9 @@ impl Memory {
             }
         }
         if !is_cut {
-            let gone = known.into_iter().filter(|number| !seen.contains(number));
-            gone.for_each(|number| self.drop_file(number));
+            for number in gone {
+                self.drop_file(number);
+            }
         }
         if let Some(bulk) = bulk {
             self.commit(bulk.writer, pace, done.messages)?;

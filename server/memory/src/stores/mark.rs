@@ -69,6 +69,15 @@ impl Mark {
             && self.modified_ns == nanoseconds(standing)
     }
 
+    /// How many bytes are to be read, as far as the standing tells; `None` if nothing was written since.
+    pub(super) fn unread_bytes(&self, standing: Standing) -> Option<u64> {
+        if self.is_current(standing) {
+            return None;
+        }
+        let is_same = self.identity == standing.identity && standing.bytes >= self.offset;
+        Some(if is_same { standing.bytes - self.offset } else { standing.bytes })
+    }
+
     /// Whether the file only grew since.
     pub(super) fn has_grown(&self, standing: Standing, files: &dyn Files, path: &Path) -> io::Result<bool> {
         if self.identity != standing.identity || standing.bytes < self.offset {

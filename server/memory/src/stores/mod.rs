@@ -33,7 +33,7 @@ pub use homes::{Homes, System};
 pub use library::{Counted, Library, Newest, Whole, is_said};
 pub use mark::Mark;
 pub use pick::{SessionError, Wanted, full_name};
-pub(crate) use read::has_changed;
+pub(crate) use read::unread_bytes;
 pub use read::{Batch, read, read_again, read_piece};
 pub use session::{Agent, Message, Place, Role, Session};
 pub use survey::{Depth, Surveyed, survey};

@@ -109,12 +109,13 @@ fn read_up_to(
     Ok(Some(Batch { mark, messages: gather.messages, is_from_start, has_more, tally: gather.tally }))
 }
 
-/// Whether a file is not as it was when it was read so far, or can't tell.
-pub(crate) fn has_changed(files: &dyn Files, found: &Found, mark: &Mark) -> bool {
+/// How many bytes of a file are to be read after `mark`; `None` if it is as it was then, or gone. A file whose standing can't
+/// be told has none, but is for its reader to report.
+pub(crate) fn unread_bytes(files: &dyn Files, found: &Found, mark: Option<&Mark>) -> Option<u64> {
     match standing(files, found) {
-        Ok(Some(standing)) => !mark.is_current(standing),
-        Ok(None) => false,
-        Err(_) => true,
+        Ok(standing) => standing
+            .and_then(|standing| mark.map_or(Some(standing.bytes), |mark| mark.unread_bytes(standing))),
+        Err(_) => Some(0),
     }
 }
 
