@@ -30,17 +30,16 @@ pub struct DiskFiles;
 static KEPT: Mutex<Option<(PathBuf, Arc<Database>)>> = Mutex::new(None);
 
 impl Files for DiskFiles {
-    fn list(&self, folder: &Path) -> io::Result<Vec<String>> {
-        let Some(entries) = found(fs::read_dir(folder))? else { return Ok(Vec::new()) };
-        let mut names = Vec::new();
-        for entry in entries.take(NAMES_MAX) {
-            // No agent's store has a name that is not Unicode.
-            if let Ok(name) = entry?.file_name().into_string() {
-                names.push(name);
-            }
-        }
-        names.sort_unstable();
-        Ok(names)
+    #[cfg(unix)]
+    fn list(&self, folder: &Path) -> io::Result<Arc<[String]>> {
+        let Some(standing) = found(fs::metadata(folder))? else { return Ok(Arc::default()) };
+        super::listing::names(folder, &standing, || list(folder))
+    }
+
+    /// Elsewhere a folder's times say too little to keep its names.
+    #[cfg(not(unix))]
+    fn list(&self, folder: &Path) -> io::Result<Arc<[String]>> {
+        list(folder).map(Arc::from)
     }
 
     fn look(&self, path: &Path) -> io::Result<Option<Standing>> {
@@ -96,6 +95,20 @@ impl Files for DiskFiles {
         File::open("/proc/locks").ok()?.take(LOCKS_BYTES_MAX).read_to_string(&mut locks).ok()?;
         Some(holds(&locks, inode))
     }
+}
+
+/// The names in a folder now.
+fn list(folder: &Path) -> io::Result<Vec<String>> {
+    let Some(entries) = found(fs::read_dir(folder))? else { return Ok(Vec::new()) };
+    let mut names = Vec::new();
+    for entry in entries.take(NAMES_MAX) {
+        // No agent's store has a name that is not Unicode.
+        if let Ok(name) = entry?.file_name().into_string() {
+            names.push(name);
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
 }
 
 /// Longest list of the system's locks that is read.
@@ -292,6 +305,6 @@ mod tests {
         DiskFiles.create(&path).unwrap();
         assert_ne!(DiskFiles.look(&path).unwrap().unwrap().identity, before.identity);
         assert_eq!(DiskFiles.look(&old).unwrap().unwrap().identity, before.identity);
-        assert_eq!(DiskFiles.list(folder.path()).unwrap(), ["a", "b", "c"]);
+        assert_eq!(*DiskFiles.list(folder.path()).unwrap(), ["a", "b", "c"]);
     }
 }

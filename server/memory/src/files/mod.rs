@@ -5,6 +5,8 @@
 
 mod database;
 mod disk;
+#[cfg(unix)]
+mod listing;
 mod simulated;
 
 use std::io;
@@ -41,7 +43,7 @@ pub struct News {
 /// Reads files anywhere on the machine.
 pub trait Files: Send + Sync {
     /// The names in a folder, sorted; empty if it does not exist.
-    fn list(&self, folder: &Path) -> io::Result<Vec<String>>;
+    fn list(&self, folder: &Path) -> io::Result<Arc<[String]>>;
     /// A plain file as it is now; `None` if there is none. A symlink to a file is an error.
     fn look(&self, path: &Path) -> io::Result<Option<Standing>>;
     /// Whether there is a file or a folder of this name.

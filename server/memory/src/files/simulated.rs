@@ -70,8 +70,8 @@ impl SimulatedFiles {
 }
 
 impl Files for SimulatedFiles {
-    fn list(&self, folder: &Path) -> io::Result<Vec<String>> {
-        self.storage.list(&Self::path(folder)?)
+    fn list(&self, folder: &Path) -> io::Result<Arc<[String]>> {
+        self.storage.list(&Self::path(folder)?).map(Arc::from)
     }
 
     fn look(&self, path: &Path) -> io::Result<Option<Standing>> {

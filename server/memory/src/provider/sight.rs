@@ -85,7 +85,7 @@ fn stores_of(shared: &Shared, home: &Path) -> BTreeSet<PathBuf> {
     let files = &shared.parts.files;
     let below = |folder: &Path| -> Vec<PathBuf> {
         let names = files.list(folder).unwrap_or_default();
-        names.into_iter().rev().take(FOLDERS_MAX).map(|name| folder.join(name)).collect()
+        names.iter().rev().take(FOLDERS_MAX).map(|name| folder.join(name)).collect()
     };
     let mut found = vec![home.to_owned()];
     for store in ["globalStorage", "projects", "session-state", "tmp", "workspaceStorage"] {

@@ -67,7 +67,7 @@ impl Look<'_> {
             return Running::Unknown;
         }
         let Ok(names) = self.files.list(folder) else { return Running::Unknown };
-        let names = names.into_iter().filter(|name| Path::new(name).extension().is_some_and(|e| e == "json"));
+        let names = names.iter().filter(|name| Path::new(name).extension().is_some_and(|e| e == "json"));
         let mut is_unsure = false;
         for name in names.take(FILES_MAX) {
             let read = read_whole(self.files, &folder.join(name), FILE_BYTES_MAX);
@@ -91,7 +91,7 @@ impl Look<'_> {
         let Some(folder) = self.session.file.parent() else { return Running::Unknown };
         let Ok(names) = self.files.list(folder) else { return Running::Unknown };
         let mut is_unsure = false;
-        for name in names {
+        for name in names.iter() {
             let Some(pid) = name.strip_prefix("inuse.").and_then(|rest| rest.strip_suffix(".lock")) else {
                 continue;
             };

@@ -4,6 +4,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::files::{Files, Standing};
 use crate::stores::Place;
@@ -42,7 +43,7 @@ impl Window<'_> {
 }
 
 impl Files for Window<'_> {
-    fn list(&self, folder: &Path) -> io::Result<Vec<String>> {
+    fn list(&self, folder: &Path) -> io::Result<Arc<[String]>> {
         self.inner.list(folder)
     }
 

@@ -165,7 +165,7 @@ impl Search<'_> {
             return Vec::new();
         }
         match self.files.list(folder) {
-            Ok(names) => names.into_iter().map(|name| folder.join(name)).collect(),
+            Ok(names) => names.iter().map(|name| folder.join(name)).collect(),
             Err(error) => {
                 self.troubles.push((folder.to_owned(), error.to_string()));
                 Vec::new()

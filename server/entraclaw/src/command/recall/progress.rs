@@ -58,7 +58,7 @@ impl<F: Files> Watched<F> {
 }
 
 impl<F: Files> Files for Watched<F> {
-    fn list(&self, folder: &Path) -> io::Result<Vec<String>> {
+    fn list(&self, folder: &Path) -> io::Result<Arc<[String]>> {
         self.files.list(folder)
     }
 

@@ -19,7 +19,7 @@ pub(super) fn sessions(
     troubles: &mut Vec<(PathBuf, String)>,
 ) -> Vec<(PathBuf, String)> {
     let mut below = |folder: &Path| match files.list(folder) {
-        Ok(names) => names.into_iter().map(|name| folder.join(name)).collect(),
+        Ok(names) => names.iter().map(|name| folder.join(name)).collect(),
         Err(error) => {
             troubles.push((folder.to_owned(), error.to_string()));
             Vec::new()
@@ -62,7 +62,7 @@ pub(super) fn standing(files: &dyn Files, path: &Path) -> io::Result<Option<Stan
     };
     add(messages.join(last))?;
     let parts = storage.join("part").join(last.strip_suffix(".json").unwrap_or(last));
-    for name in files.list(&parts)? {
+    for name in files.list(&parts)?.iter() {
         add(parts.join(name))?;
     }
     Ok(Some(standing))
@@ -89,12 +89,12 @@ pub(super) fn read(files: &dyn Files, path: &Path, tally: &mut Tally) -> io::Res
     let folder = storage.join("message").join(id);
     let mut count = 0;
     // Names ascend with time.
-    for name in files.list(&folder)? {
+    for name in files.list(&folder)?.iter() {
         let Some(id) = name.strip_suffix(".json") else { continue };
-        let Some(message) = taken(files, &folder.join(&name), tally)? else { continue };
+        let Some(message) = taken(files, &folder.join(name), tally)? else { continue };
         let mut parts = Vec::new();
         let below = storage.join("part").join(id);
-        for part in files.list(&below)? {
+        for part in files.list(&below)?.iter() {
             count += 1;
             if count > ROWS_MAX {
                 return Ok((head, said));

@@ -10,6 +10,7 @@ mod files;
 use std::collections::BTreeSet;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -53,7 +54,7 @@ pub(super) fn find(files: &dyn Files, home: &Path, found: &mut Vec<PathBuf>) -> 
     };
     let names = files.list(home).unwrap_or_else(|error| {
         troubles.push((home.to_owned(), error.to_string()));
-        Vec::new()
+        Arc::default()
     });
     for name in names.iter().filter(|name| is_database(name)) {
         let path = home.join(name);
