@@ -10,6 +10,9 @@ use super::catalog::{Catalog, key};
 use super::schema::stems;
 use crate::stores::Session;
 
+#[expect(clippy::disallowed_types, reason = "numbers are looked up in it, and it is never gone through")]
+type Numbers = std::collections::HashMap<OsString, u64>;
+
 /// No session.
 pub(super) const NONE: u32 = u32::MAX;
 
@@ -19,8 +22,8 @@ pub(super) struct Groups {
     by_key: BTreeMap<String, u32>,
     /// The session of a file, by the number of the file.
     of_file: Vec<u32>,
-    /// By the bytes of the path: a query looks each file up, and to compare paths by their parts takes ten times as long.
-    by_path: BTreeMap<OsString, u64>,
+    /// By the bytes of the path, as a query looks each file up.
+    by_path: Numbers,
     titles: BTreeMap<u64, String>,
     by_stem: BTreeMap<String, BTreeSet<u64>>,
 }

@@ -210,22 +210,18 @@ impl Memory {
     ) -> Result<(), MemoryError> {
         let (must, telling) = (ask.phrase_mask(), ask.telling());
         let scored = self.scored(segment, ask)?;
-        let page = Passing::of(segment, filter, self)?;
-        for (doc, mask) in (0_u32..).zip(scored.masks.iter().copied()) {
-            if mask == 0 || mask & must != must {
-                continue;
+        let has_words = |mask: u32| mask != 0 && mask & must == must;
+        let masks = (0_u32..).zip(scored.masks.iter().copied());
+        let pages: Vec<u32> = masks.filter(|(_, mask)| has_words(*mask)).map(|(page, _)| page).collect();
+        Passing::of(segment, filter, self)?.pass(&pages, |doc, file, multiplier| {
+            let group = usize::try_from(file).ok().and_then(|file| of_file.get(file)).copied();
+            if let Some(group) = group.filter(|group| *group != NONE) {
+                let mask = scored.masks[doc as usize];
+                let score = scored.scores[doc as usize] * multiplier * whole(mask, telling);
+                let source = Source::Page(DocAddress::new(ord, doc));
+                found.note(group, mask, Candidate { source, file, score });
             }
-            let Some((file, multiplier)) = page.passes(doc) else { continue };
-            let Some(group) = usize::try_from(file).ok().and_then(|file| of_file.get(file)) else {
-                continue;
-            };
-            if *group == NONE {
-                continue;
-            }
-            let score = scored.scores[doc as usize] * multiplier * whole(mask, telling);
-            let source = Source::Page(DocAddress::new(ord, doc));
-            found.note(*group, mask, Candidate { source, file, score });
-        }
+        });
         Ok(())
     }
 

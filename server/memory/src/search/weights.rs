@@ -62,5 +62,5 @@ pub(super) fn recency(at: Option<Timestamp>, now: Timestamp) -> f32 {
     const DAY_SECONDS: f32 = 86_400.0;
     let Some(at) = at else { return 0.0 };
     let days = (now.as_second() - at.as_second()).max(0) as f32 / DAY_SECONDS;
-    0.5_f32.powf(days / RECENCY_DAYS)
+    (-days / RECENCY_DAYS).exp2()
 }
