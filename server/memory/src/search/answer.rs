@@ -17,10 +17,13 @@ use super::scout::Scout;
 use super::snippet::snippet;
 use super::weights::{SESSION, SURE, TITLE, multiplier, recency};
 use super::window::Window;
+use crate::meanings::Meanings;
 use crate::stores::{Message, Place, Role, read_again};
 
 /// Snippets of a session.
 const SNIPPETS: usize = 2;
+/// So many sessions are read in two threads, each of them half of the sessions and of the bytes.
+const MANY_SESSIONS: usize = 16;
 /// What bytes that are only looked at for a phrase cost of those that are read as messages: the tenth part.
 const SCOUTED_PARTS: usize = 10;
 
@@ -38,6 +41,27 @@ struct Close {
     best: Vec<Judged>,
 }
 
+/// What a look at some of the best sessions has shown.
+#[derive(Default)]
+struct Looked {
+    /// The sessions that answer, each with its place among the best ones.
+    close: Vec<(usize, Close)>,
+    /// How many do not.
+    gone: usize,
+    /// Whether there were more than may be read.
+    is_cut: bool,
+    /// The largest part of the words that a sentence has had.
+    share: f32,
+}
+
+impl Looked {
+    fn join(mut self, other: Self) -> Self {
+        self.close.extend(other.close);
+        let (gone, is_cut) = (self.gone + other.gone, self.is_cut || other.is_cut);
+        Self { gone, is_cut, share: self.share.max(other.share), ..self }
+    }
+}
+
 impl Memory {
     /// The sessions that answer a query best, what was said a moment ago included. Words between quotes must stand
     /// together.
@@ -47,18 +71,13 @@ impl Memory {
         if ask.wanted.is_empty() {
             return Ok(Answer::default());
         }
-        let judge = Judge::new(&ask);
-        let (mut answer, mut close) = self.closest(
-            &judge,
-            filter,
-            limit,
-            if ask.phrases.is_empty() { Reach::WORDS } else { Reach::PHRASE },
-        )?;
-        let is_unsure = ask.phrases.is_empty() && judge.share() < SURE && ask.telling().count_ones() > 1;
+        let is_of_phrases = !ask.phrases.is_empty();
+        let reach = if is_of_phrases { Reach::PHRASE } else { Reach::WORDS };
+        let (mut answer, mut close, share) = self.closest(&ask, None, filter, limit, reach)?;
+        let is_unsure = !is_of_phrases && share < SURE && ask.telling().count_ones() > 1;
         let meanings = if is_unsure { self.meanings()? } else { None };
         if let Some(meanings) = meanings {
-            let judge = Judge::by_meaning(&ask, Meant::new(&meanings, &ask));
-            (answer, close) = self.closest(&judge, filter, limit, Reach::MEANING)?;
+            (answer, close, _) = self.closest(&ask, Some(&meanings), filter, limit, Reach::MEANING)?;
         }
         let most = close.first().map_or(1.0, |first| first.score);
         for found in close.into_iter().take(limit) {
@@ -69,39 +88,68 @@ impl Memory {
         Ok(answer)
     }
 
-    /// Reads the best sessions and judges them; the closest first.
+    /// Reads the best sessions and judges them; the closest first, with the largest part of the words that a sentence has had.
     fn closest(
         &self,
-        judge: &Judge<'_>,
+        ask: &Ask,
+        meanings: Option<&Meanings>,
         filter: &Filter,
         limit: usize,
         reach: Reach,
-    ) -> Result<(Answer, Vec<Close>), MemoryError> {
-        let ask = judge.ask;
+    ) -> Result<(Answer, Vec<Close>, f32), MemoryError> {
         let is_of_phrases = !ask.phrases.is_empty();
         let ranking = self.rank(ask, filter, limit, reach)?;
-        let mut answer = Answer { total: ranking.total, ..Answer::default() };
-        let mut budget = reach.bytes;
-        let mut close: Vec<Close> = Vec::new();
-        let mut gone = 0;
+        let look = |part: usize, parts: usize| {
+            let sessions = ranking.sessions.iter().enumerate().skip(part).step_by(parts);
+            self.look_at(sessions, ask, meanings, filter, reach.bytes / parts)
+        };
+        let mut looked = if ranking.sessions.len() < MANY_SESSIONS {
+            look(0, 1)?
+        } else {
+            std::thread::scope(|scope| {
+                let beside = scope.spawn(|| look(1, 2));
+                let looked = look(0, 2);
+                let other = beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+                looked.map(|looked| looked.join(other))
+            })?
+        };
+        let is_cut = is_of_phrases && (looked.is_cut || ranking.sessions.len() < ranking.total);
+        let found = looked.close.len();
+        let mut total = if is_of_phrases { found } else { ranking.total - looked.gone };
+        if is_of_phrases || !filter.is_of_sessions() {
+            total = total.max(found);
+        }
+        looked.close.sort_by(|(place, one), (other_place, other)| {
+            other.score.total_cmp(&one.score).then(place.cmp(other_place))
+        });
+        let close = looked.close.into_iter().map(|(_, close)| close).collect();
+        Ok((Answer { total, is_cut, ..Answer::default() }, close, looked.share))
+    }
+
+    /// Reads some of the best sessions, each with its place among them, and judges them.
+    fn look_at<'r>(
+        &self,
+        sessions: impl Iterator<Item = (usize, &'r Ranked)>,
+        ask: &Ask,
+        meanings: Option<&Meanings>,
+        filter: &Filter,
+        mut budget: usize,
+    ) -> Result<Looked, MemoryError> {
+        let judge = Judge::new(ask, meanings.map(|meanings| Meant::new(meanings, ask)));
         let scout = Scout::new(ask);
-        for ranked in &ranking.sessions {
+        let mut looked = Looked::default();
+        for (place, ranked) in sessions {
             if budget == 0 {
-                answer.is_cut = is_of_phrases;
+                looked.is_cut = true;
                 break;
             }
-            match self.look(ranked, judge, &scout, filter, &mut budget)? {
-                Some(found) => close.push(found),
-                None => gone += 1,
+            match self.look(ranked, &judge, &scout, filter, &mut budget)? {
+                Some(found) => looked.close.push((place, found)),
+                None => looked.gone += 1,
             }
         }
-        answer.is_cut |= is_of_phrases && ranking.sessions.len() < ranking.total;
-        answer.total = if is_of_phrases { close.len() } else { answer.total - gone };
-        if is_of_phrases || !filter.is_of_sessions() {
-            answer.total = answer.total.max(close.len());
-        }
-        close.sort_by(|one, other| other.score.total_cmp(&one.score));
-        Ok((answer, close))
+        looked.share = judge.share();
+        Ok(looked)
     }
 
     /// Reads the best pages of a session; `None` if nothing there answers.

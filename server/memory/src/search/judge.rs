@@ -2,6 +2,7 @@
 //!
 //! It must never judge more texts than a query may read.
 
+use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,7 +45,8 @@ struct Found {
 }
 
 impl<'a> Judge<'a> {
-    pub(super) fn new(ask: &'a Ask) -> Self {
+    /// Judges with regard to what words mean, if that is given.
+    pub(super) fn new(ask: &'a Ask, meant: Option<Meant<'a>>) -> Self {
         let stems = ask
             .wanted
             .iter()
@@ -54,14 +56,9 @@ impl<'a> Judge<'a> {
             telling: ask.telling(),
             begins: stems.filter_map(|stem| stem.chars().next()).collect(),
             known: RefCell::default(),
-            meant: None,
+            meant,
             share: Cell::default(),
         }
-    }
-
-    /// The same, with regard to what words mean.
-    pub(super) fn by_meaning(ask: &'a Ask, meant: Meant<'a>) -> Self {
-        Self { meant: Some(meant), ..Self::new(ask) }
     }
 
     /// The largest part of the words with a meaning of their own that a sentence has had so far.
@@ -148,13 +145,14 @@ impl<'a> Judge<'a> {
         if !self.begins.contains(&first) {
             return None;
         }
-        let word = token.to_lowercase();
+        let is_lower = token.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
+        let word = if is_lower { Cow::Borrowed(token) } else { Cow::Owned(token.to_lowercase()) };
         let mut known = self.known.borrow_mut();
-        let found = if let Some(found) = known.get(&word) {
+        let found = if let Some(found) = known.get(&*word) {
             *found
         } else {
             let found = self.meant(&word);
-            known.insert(word, found);
+            known.insert(word.into_owned(), found);
             found
         };
         let (wanted, count) = found?;
@@ -221,10 +219,10 @@ mod tests {
 
     #[test]
     fn the_word_itself_counts_more_than_one_of_its_stem_and_that_more_than_a_typing_error() {
-        let score = |text| Judge::new(&ask("caches")).judge(text).unwrap_or_default();
+        let score = |text| Judge::new(&ask("caches"), None).judge(text).unwrap_or_default();
         assert!(score("the caches") > score("the cache") && score("the cache") > score("the radis"));
-        assert!(score("the radis") > 0.0 && Judge::new(&ask("caches")).judge("nothing").is_none());
-        let score = |text| Judge::new(&ask("file lock")).judge(text).unwrap_or_default();
+        assert!(score("the radis") > 0.0 && Judge::new(&ask("caches"), None).judge("nothing").is_none());
+        let score = |text| Judge::new(&ask("file lock"), None).judge(text).unwrap_or_default();
         assert!(score("take the file lock") > score("the lock of the file"));
     }
 
@@ -236,7 +234,7 @@ mod tests {
 
     #[test]
     fn the_sentence_that_has_more_of_the_words_answers() {
-        let score = |text| Judge::new(&ask("which port does the invoice export use")).judge(text);
+        let score = |text| Judge::new(&ask("which port does the invoice export use"), None).judge(text);
         let answer = score("The invoice export listens on port 8443.");
         assert!(answer > score("The invoice export is fine. We use a port another day."));
         assert!(answer > score("Which port? The export is an invoice."));
