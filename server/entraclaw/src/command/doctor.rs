@@ -26,6 +26,7 @@ use entraclaw_inbox::gate::operator;
 use entraclaw_inbox::tool::ToolSet;
 use entraclaw_inbox::wake_up::{HostWakeUp, MeetingPlace, WakeUpState};
 use entraclaw_memory::files::DiskFiles;
+use entraclaw_memory::meanings::Meanings;
 use entraclaw_memory::stores::{Depth, Library};
 use entraclaw_microsoft::bot::Credentials;
 use entraclaw_microsoft::entra::Auth;
@@ -116,7 +117,10 @@ async fn facts(place: &Place, environment: &Environment) -> Facts {
 fn memory(place: &Place, environment: &Environment) -> Option<(MemorySummary, MemoryFacts)> {
     let library = Library::new(Arc::new(DiskFiles), environment.context("").homes);
     let (summary, stores) = MemorySummary::of(&*place.storage(), &library, STORES)?;
-    Some((summary, MemoryFacts { files_max: STORES.files_max, stores }))
+    let folder = place.config.context.meanings.as_deref();
+    let meanings = folder.and_then(|folder| Meanings::read(&DiskFiles, folder).err());
+    let meanings = meanings.map(|error| error.to_string());
+    Some((summary, MemoryFacts { files_max: STORES.files_max, stores, meanings }))
 }
 
 /// Looks for the agents that can be asked, if a session of this configuration or a host that was set up offers that.

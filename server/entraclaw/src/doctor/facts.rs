@@ -159,6 +159,8 @@ pub struct MemoryFacts {
     pub files_max: usize,
     /// The stores.
     pub stores: Vec<Surveyed>,
+    /// Why the table of meanings can't be used, with the fix, if there is to be one.
+    pub meanings: Option<String>,
 }
 
 /// One agent on this machine.

@@ -20,6 +20,7 @@ pub(super) fn memory(facts: &Facts) -> Vec<Check> {
         vec![ok(NAME, format!("{}; index {}", summary.sessions_in_a_line(), size(summary.bytes)))];
     checks.extend(memory.stores.iter().filter_map(unreadable));
     checks.extend(memory.stores.iter().filter_map(|store| unknown(store, memory)));
+    checks.extend(memory.meanings.as_deref().map(meanings));
     checks
 }
 
@@ -30,6 +31,11 @@ fn unreadable(store: &Surveyed) -> Option<Check> {
     let agent = store.agent.as_str();
     let found = format!("{agent}: {} can't be read: {}{more}", path.display(), clean_line(why));
     Some(warn(NAME, found, "make it readable for you; until then its sessions are not found"))
+}
+
+fn meanings(trouble: &str) -> Check {
+    let (found, fix) = trouble.split_once("; ").unwrap_or((trouble, "correct `context.meanings`"));
+    warn(NAME, clean_line(found), format!("{fix}; until then a question that needs it fails"))
 }
 
 fn unknown(store: &Surveyed, memory: &MemoryFacts) -> Option<Check> {

@@ -435,7 +435,8 @@ fn what_the_memory_can_t_read_or_does_not_know_is_a_warning() {
         store(Remembered::Codex, &[("/c/a", "permission denied"), ("/c/b", "x")], &[]),
         store(Remembered::Opencode, &[], &[("a", 1), ("b", 9)]),
     ];
-    facts.memory = Some(MemoryFacts { files_max: 20, stores });
+    let meanings = Some("/m is no table: it is not there; leave it out".to_owned());
+    facts.memory = Some(MemoryFacts { files_max: 20, stores, meanings });
     let diagnosis = examine(&facts);
     let found: Vec<&str> = diagnosis
         .checks
@@ -449,6 +450,7 @@ fn what_the_memory_can_t_read_or_does_not_know_is_a_warning() {
             "3 sessions (claude 3); index 12 MB",
             "codex: /c/a can't be read: permission denied, and 1 more",
             "opencode: what this version does not know, in 3 sessions of the newest 20: \"b\" 9, \"a\" 1, 2 broken lines",
+            "/m is no table: it is not there",
         ]
     );
     assert_eq!(diagnosis.level, Level::Warn);

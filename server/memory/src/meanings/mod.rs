@@ -47,6 +47,10 @@ impl Meanings {
     ///
     /// [`MeaningsError`] names the file that is missing or has another form.
     pub fn read(files: &(impl Files + ?Sized), folder: &Path) -> Result<Self, MeaningsError> {
+        if !folder.is_absolute() {
+            let problem = "its path is not written out from the root".to_owned();
+            return Err(MeaningsError { path: folder.to_owned(), problem });
+        }
         let (table, pieces) = (folder.join(TABLE), folder.join(PIECES));
         let read = |path: &Path| match read_whole(files, path, BYTES_MAX) {
             Ok(Some((bytes, _))) => Ok(bytes),

@@ -102,6 +102,10 @@ fn a_table_that_is_not_there_or_has_another_form_is_named() {
     );
     assert!(missing.contains("let `context.meanings` name the folder `wordllama`"), "{missing}");
 
+    // The host chooses the folder that a relative path would begin in.
+    machine.meanings = Some(PathBuf::from("wordllama"));
+    assert!(failure(&machine).starts_with("wordllama is no table of meanings: its path is not written out"));
+
     machine.meanings = Some(table(&machine.storage, LISTS));
     machine.storage.set_bytes("home/alice/wordllama/weights/l2_supercat_256.safetensors", b"12345678{}");
     assert!(failure(&machine).contains("l2_supercat_256.safetensors is no table of meanings: "));
