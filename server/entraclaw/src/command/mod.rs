@@ -43,6 +43,7 @@ use std::sync::Arc;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
+pub use bridge::become_bridge;
 use entraclaw_inbox::notice::WaitAsk;
 use entraclaw_inbox::rules::WaitCommand;
 use entraclaw_seams::clock::Clock;

@@ -28,22 +28,19 @@ pub(super) struct Near {
     spawns: bool,
     spawned: Option<Instant>,
     home: PathBuf,
-    project: Project,
+    project: PathBuf,
+    address: Address,
 }
 
 impl Near {
     /// The engine of a project; `spawns` says whether a task that finds none may start it.
-    pub(super) fn new(home: PathBuf, project: Project, spawns: bool) -> Self {
-        Self { spawns, spawned: None, home, project }
-    }
-
-    fn address(&self) -> &Address {
-        &self.project.address
+    pub(super) fn new(home: PathBuf, project: PathBuf, address: Address, spawns: bool) -> Self {
+        Self { spawns, spawned: None, home, project, address }
     }
 
     #[cfg(unix)]
     async fn end(&self) -> Option<End> {
-        let (reader, writer) = entraclaw_bridge::connect(self.address()).await.ok()?.into_split();
+        let (reader, writer) = entraclaw_bridge::connect(&self.address).await.ok()?.into_split();
         Some(End { reader: Box::new(reader), writer: Box::new(writer) })
     }
 
@@ -58,7 +55,7 @@ impl Near {
     fn spawn(&self) -> std::io::Result<()> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["delegate", "--headless", "--home"]).arg(&self.home);
-        command.arg("--project").arg(&self.project.root);
+        command.arg("--project").arg(&self.project);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
@@ -107,7 +104,7 @@ impl Engines for Near {
 
 impl Near {
     fn trouble(&self) -> String {
-        let (project, socket) = (self.project.root.display(), self.address().path.display());
+        let (project, socket) = (self.project.display(), self.address.path.display());
         let how = if self.spawns {
             "it was started and did not come; see why by"
         } else {
@@ -125,7 +122,9 @@ pub(super) fn connects(app: &App) -> Connects {
         let (ours, theirs) = duplex(PIPE_BYTES);
         let (reader, writer) = split(theirs);
         match found {
-            Ok(project) => drop(tokio::spawn(relay(reader, writer, Near::new(home, project, false)))),
+            Ok(Project { root, address, .. }) => {
+                tokio::spawn(relay(reader, writer, Near::new(home, root, address, false)));
+            }
             Err(trouble) => {
                 let options = Options { trouble: Some(trouble), ..Options::default() };
                 tokio::spawn(async move {

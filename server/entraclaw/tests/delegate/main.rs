@@ -28,6 +28,8 @@ fn a_session_without_an_engine_says_what_to_start_and_finds_it_when_it_comes() {
     let mut bridge = Host::start(&world, &["mcp-bridge"]);
     let (is_error, text) = bridge.call("get_history", &json!({}));
     assert!(!is_error && text.contains("claude-code") && text.contains("The board is there."), "{text}");
+    // It has begun anew, without what reading the configuration has touched.
+    assert!(bridge.words().contains(" mcp-bridge-ready "), "{}", bridge.words());
 }
 
 #[test]

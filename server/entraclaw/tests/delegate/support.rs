@@ -144,6 +144,12 @@ impl Host {
         host
     }
 
+    /// The words that its process was started with.
+    pub(crate) fn words(&self) -> String {
+        let words = std::fs::read_to_string(format!("/proc/{}/cmdline", self.child.id())).unwrap();
+        words.replace('\0', " ")
+    }
+
     fn write(&mut self, message: &Value) {
         writeln!(self.stdin, "{message}").unwrap();
     }
