@@ -2,10 +2,13 @@
 //!
 //! It must never show an old state as the new one: a reader that was too slow reads everything again.
 
-use entraclaw_delegate::{Engine, EngineError, Event, Submission, TaskId};
+use std::sync::Arc;
+
+use entraclaw_delegate::{Capabilities, Engine, EngineError, Event, Submission, TaskId};
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc;
+use tokio::time::{Duration, sleep};
 
 use crate::news::News;
 use crate::screen::Effect;
@@ -14,12 +17,19 @@ use crate::told;
 /// Messages of the conversation that are shown at first.
 const MESSAGES: usize = 200;
 
+/// How long after a model was not found it is looked for again.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+
 /// Passes on until the screen or the engine has ended.
 pub(crate) async fn link(engine: Engine, news: mpsc::Sender<News>, mut effects: mpsc::Receiver<Effect>) {
     let mut events = engine.events();
     if read_all(&engine, &mut events, &news).await.is_none() {
         return;
     }
+    // Without a task the engine does not look by itself, and the person would not see whether there is a model.
+    let looking = look(engine.clone(), Duration::ZERO);
+    tokio::pin!(looking);
+    let mut looks = true;
     loop {
         let told = tokio::select! {
             biased;
@@ -37,6 +47,13 @@ pub(crate) async fn link(engine: Engine, news: mpsc::Sender<News>, mut effects: 
                 }
                 Err(RecvError::Closed) => return,
             },
+            known = &mut looking, if looks => {
+                looks = known.as_ref().is_some_and(|known| known.model.is_none());
+                if looks {
+                    looking.set(look(engine.clone(), LOOK_AGAIN));
+                }
+                known.and_then(|known| told::looked(&known)).into_iter().collect()
+            }
         };
         for one in told {
             // A screen that has ended still has its last wishes fulfilled.
@@ -51,6 +68,12 @@ async fn read_all(engine: &Engine, events: &mut Receiver<Event>, news: &mpsc::Se
     *events = later;
     let _ = news.send(told::everything(&snapshot)).await;
     Some(())
+}
+
+/// Looks for the model, after a while.
+async fn look(engine: Engine, after: Duration) -> Option<Arc<Capabilities>> {
+    sleep(after).await;
+    engine.look().await.ok()
 }
 
 async fn hear(engine: &Engine, event: &Event) -> Vec<News> {

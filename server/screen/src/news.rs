@@ -186,9 +186,11 @@ pub enum News {
         why: String,
     },
     /// The model was reached.
-    Found {
-        /// Its name.
-        model: String,
+    Found(Model),
+    /// The model was looked at, and can't be reached.
+    NotFound {
+        /// Why, and how to mend it.
+        why: String,
     },
     /// An empty conversation has begun.
     SessionBegan,

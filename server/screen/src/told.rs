@@ -29,10 +29,7 @@ pub fn everything(snapshot: &engine::Snapshot) -> News {
         total: snapshot.history.total,
         tasks: snapshot.queue.iter().map(task).collect(),
         approvals: snapshot.approvals.iter().map(approval).collect(),
-        model: snapshot.model.as_ref().map(|facts| Model {
-            name: line(&facts.model, NAME_CHARS_MAX),
-            context_tokens: facts.context_tokens,
-        }),
+        model: snapshot.model.as_ref().map(|facts| model(&facts.model, facts.context_tokens)),
         trouble: snapshot.trouble.as_deref().map(reason),
         tokens_per_second: snapshot.active.as_ref().and_then(|active| active.tokens_per_second),
         rate_limit: snapshot.rate_limit,
@@ -58,10 +55,20 @@ pub fn event(event: &engine::Event) -> News {
             News::Decided { number: *number, may_run: *may_run }
         }
         engine::Event::ModelAway { why, .. } => News::Away { why: reason(why) },
-        engine::Event::ModelFound { model } => News::Found { model: line(model, NAME_CHARS_MAX) },
+        engine::Event::ModelFound { facts } => News::Found(model(&facts.model, facts.context_tokens)),
         engine::Event::SessionBegan => News::SessionBegan,
         engine::Event::Ends => News::EngineEnded,
     }
+}
+
+/// That the model was looked at and not found. One that is found the engine tells as it happens.
+pub fn looked(known: &engine::Capabilities) -> Option<News> {
+    let why = known.trouble.as_deref().filter(|_| known.model.is_none())?;
+    Some(News::NotFound { why: reason(why) })
+}
+
+fn model(name: &str, context_tokens: Option<u64>) -> Model {
+    Model { name: line(name, NAME_CHARS_MAX), context_tokens }
 }
 
 /// The conversation, or a part of it.

@@ -18,10 +18,16 @@ use super::view::{
 use crate::issue::Issue;
 use crate::message::Speaker;
 use crate::store::{NewTask, Reported, StoreError};
-use crate::task::{Task, TaskId, TaskState};
+use crate::task::{CallState, Task, TaskId, TaskState};
 
 /// Most messages that are told at a time.
 const MESSAGES_MAX: usize = 1_000;
+/// What is said while the facts of the model are read.
+const LOOKING: &str = "Looking at the model";
+/// What is said while a tool call waits for a person.
+const APPROVING: &str = "Waiting for a person's approval";
+/// What is said between a question and the first word of its answer.
+const ASKING: &str = "Waiting for the model's first word";
 
 impl Core {
     pub(super) fn submit(
@@ -93,31 +99,46 @@ impl Core {
             task.partial = asking.partial();
         }
         let percent = if task.state == TaskState::Completed { 100 } else { percent(task.step) };
-        let doing = self.doing_for(&task, runs, position);
+        let doing = self.doing_for(&task, runs, position)?;
         Ok(TaskView { task, calls, position, doing, percent, elapsed_ms })
     }
 
-    fn doing_for(&self, task: &Task, runs: bool, position: Option<usize>) -> String {
+    fn doing_for(&self, task: &Task, runs: bool, position: Option<usize>) -> Result<String, StoreError> {
         if !runs {
-            return match (task.state, position) {
+            return Ok(match (task.state, position) {
                 (TaskState::Preempted, _) => "Paused for the person".to_owned(),
                 (_, Some(position)) => format!("Waiting behind {position} tasks"),
                 (state, None) => state.as_str().to_owned(),
-            };
+            });
         }
-        match &self.doing {
-            Doing::Nothing => "Beginning".to_owned(),
+        Ok(match &self.doing {
+            Doing::Nothing => self.next_for(task)?,
             Doing::Facts(..) | Doing::Waiting(_) => match &self.trouble {
                 Some(why) => format!("Waiting for the model: {why}"),
-                None => "Looking at the model".to_owned(),
+                None => LOOKING.to_owned(),
             },
             Doing::BringingBack(..) | Doing::Holding(..) => "Going on where it was".to_owned(),
             Doing::Asking(asking) if asking.has_said() => "Writing the answer".to_owned(),
-            Doing::Asking(_) => "Waiting for the model's first word".to_owned(),
+            Doing::Asking(_) => ASKING.to_owned(),
             Doing::Reporting(..) => "Keeping what was done".to_owned(),
             Doing::Tool(running) => says(&running.request),
-            Doing::Approval(..) => "Waiting for a person's approval".to_owned(),
+            Doing::Approval(..) => APPROVING.to_owned(),
+        })
+    }
+
+    /// What `advance` is about to do for a task: a task that goes on is not one that begins.
+    fn next_for(&self, task: &Task) -> Result<String, StoreError> {
+        if let Some(call) = self.store.next_call(&task.id)? {
+            let waits = call.state == CallState::AwaitsApproval;
+            return Ok(if waits { APPROVING.to_owned() } else { says(&call.request) });
         }
+        let has_answered = self.store.steps(&task.id)?.last().is_some_and(|last| last.requests.is_empty());
+        let says = match (has_answered, &self.facts) {
+            (true, _) => "Finishing",
+            (false, None) => LOOKING,
+            (false, Some(_)) => ASKING,
+        };
+        Ok(says.to_owned())
     }
 
     pub(super) fn history(&self, limit: usize, with_calls: bool) -> Result<History, StoreError> {

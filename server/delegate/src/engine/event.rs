@@ -5,6 +5,8 @@
 
 use std::sync::Arc;
 
+use entraclaw_models::Facts;
+
 use super::view::{Approval, TaskView};
 use crate::task::{TaskId, ToolCall};
 
@@ -67,8 +69,8 @@ pub enum Event {
     },
     /// The model was reached.
     ModelFound {
-        /// Its name.
-        model: String,
+        /// What its server says of it.
+        facts: Facts,
     },
     /// An empty conversation has begun.
     SessionBegan,

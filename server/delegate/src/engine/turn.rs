@@ -160,7 +160,7 @@ impl Core {
         match facts {
             Ok(facts) => {
                 if self.trouble.take().is_some() || self.facts.is_none() {
-                    self.tell(Event::ModelFound { model: facts.model.clone() });
+                    self.tell(Event::ModelFound { facts: facts.clone() });
                 }
                 self.facts = Some((facts, Instant::now()));
             }

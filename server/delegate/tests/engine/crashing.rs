@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use entraclaw_delegate::store::Place;
-use entraclaw_delegate::{Bounds, CallState, Engine, EngineParts, Resumption, Submission, TaskId, TaskState};
+use entraclaw_delegate::{
+    Bounds, CallState, Engine, EngineParts, Event, Resumption, Submission, TaskId, TaskState,
+};
 use entraclaw_seams::clock::SystemClock;
 use entraclaw_seams::random::SplitMix;
 use tokio::time::{Duration, sleep, timeout};
@@ -176,6 +178,47 @@ async fn an_engine_that_is_shut_down_goes_on_where_it_was() {
     assert_eq!((world.stopped, world.done["host-0"]), (1, 1));
     let said: Vec<_> = world.asked.iter().filter_map(|asked| asked.question.said.clone()).collect();
     assert_eq!(said, ["host-0-0 host-0-1 host-0-2 host-0-3 host-0-4 "]);
+}
+
+/// What a second engine says of a task at first, when the first one has died before the write with this number. `None` if it
+/// did not die.
+async fn said_at_first(writes: u64) -> Option<Vec<String>> {
+    let mut rig = Rig::new();
+    rig.memory.fail_after(Some(writes));
+    let plan = Plan::new("host", 2, "w");
+    let submission = Submission::host("claude-code", plan.message());
+    let Ok(view) = rig.engine.submit(submission).await else { return Some(Vec::new()) };
+    let id = view.task.id;
+    if rig.engine.ended(&id).await.is_ok() {
+        return None;
+    }
+    rig.memory.fail_after(None);
+    rig.begin_again();
+    let done = rig.ended(&id).await;
+    assert_eq!(done.task.result, Some(plan.answer()), "{writes}");
+    let first = |event: &Event| match event {
+        Event::Started(view) | Event::Resumed(view) => Some(view.doing.clone()),
+        _ => None,
+    };
+    Some(rig.heard().iter().filter_map(first).collect())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_task_that_goes_on_is_told_by_what_is_done_for_it_and_not_as_one_that_begins() {
+    let mut all = Vec::new();
+    for writes in 0.. {
+        let Some(said) = said_at_first(writes).await else { break };
+        all.extend(said);
+    }
+    all.sort();
+    all.dedup();
+    let known = [
+        "Executing tool: write host-0",
+        "Finishing",
+        "Looking at the model",
+        "Waiting for the model's first word",
+    ];
+    assert_eq!(all, known);
 }
 
 #[tokio::test]

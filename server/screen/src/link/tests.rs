@@ -1,6 +1,7 @@
 //! The screen of a real engine with a scripted model and a scripted tool.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use entraclaw_delegate::store::{Memory, Place};
 use entraclaw_delegate::{Bounds, EngineParts, Patience, ToolOutcome, Toolbox};
@@ -14,7 +15,8 @@ use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use serde_json::{Map, json};
 use tokio::sync::watch;
-use tokio::time::{Duration, Instant, sleep, timeout};
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
 
 use super::*;
 use crate::keys::Key;
@@ -22,7 +24,11 @@ use crate::screen::{Happens, Screen};
 use crate::theme::Theme;
 
 /// A model that counts, runs a tool or greets, as it is asked; and its tool.
-struct Scripted;
+#[derive(Clone, Default)]
+struct Scripted {
+    /// Whether its server is away.
+    is_away: Arc<AtomicBool>,
+}
 
 impl Scripted {
     fn says(question: &Question) -> (String, Option<ToolRequest>) {
@@ -44,8 +50,15 @@ impl Scripted {
 
 impl Model for Scripted {
     fn facts(&self) -> BoxFuture<'_, Result<Facts, ModelError>> {
-        let facts = Facts { model: "scripted".to_owned(), continues: Some(true), ..Facts::default() };
-        Box::pin(async { Ok(facts) })
+        let facts = Facts {
+            model: "scripted".to_owned(),
+            context_tokens: Some(4_096),
+            continues: Some(true),
+            ..Facts::default()
+        };
+        let why = "nothing listens at 127.0.0.1:9; start it".to_owned();
+        let is_away = self.is_away.load(Ordering::Relaxed);
+        Box::pin(async move { if is_away { Err(ModelError::Unreachable(why)) } else { Ok(facts) } })
     }
 
     fn ask<'a>(
@@ -103,20 +116,25 @@ struct Joined {
 
 impl Joined {
     fn begin() -> Self {
+        Self::begin_with(&Scripted::default(), &Memory::default()).0
+    }
+
+    /// A screen of an engine with this model and this store, and the engine's work.
+    fn begin_with(model: &Scripted, memory: &Memory) -> (Self, JoinHandle<()>) {
         let (engine, work) = Engine::begin(EngineParts {
-            place: Place::Memory(Memory::default()),
-            model: Arc::new(Scripted),
-            toolbox: Arc::new(Scripted),
+            place: Place::Memory(memory.clone()),
+            model: Arc::new(model.clone()),
+            toolbox: Arc::new(model.clone()),
             clock: Arc::new(TokioClock::starting_at("2026-11-26T09:00:00Z".parse().unwrap())),
             random: Arc::new(SplitMix::seeded(1)),
             bounds: Bounds::default(),
         })
         .unwrap();
-        tokio::spawn(work);
+        let work = tokio::spawn(async { work.await.unwrap() });
         let (tells, news) = mpsc::channel(1_024);
         let (effects, wanted) = mpsc::channel(64);
         tokio::spawn(link(engine.clone(), tells, wanted));
-        Self { engine, screen: Screen::new("chess"), news, effects, start: Instant::now() }
+        (Self { engine, screen: Screen::new("chess"), news, effects, start: Instant::now() }, work)
     }
 
     fn update(&mut self, happens: Happens) -> Vec<Effect> {
@@ -170,6 +188,48 @@ async fn a_person_goes_first_and_the_task_of_the_host_goes_on_below() {
     }
     assert_eq!(shown.matches("w19-").count(), 1, "{shown}");
     assert!(shown.find("Good morning.") < shown.find("w0-"), "{shown}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_model_is_shown_before_the_first_task() {
+    let mut joined = Joined::begin();
+    let shown = joined.until("entraclaw · chess · scripted").await;
+    assert!(shown.contains("ready"), "{shown}");
+    joined.send("/status").await;
+    joined.until("scripted · context of 4096 tokens").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_model_that_is_away_is_told_before_the_first_task_and_found_when_it_comes() {
+    let model = Scripted::default();
+    model.is_away.store(true, Ordering::Relaxed);
+    let (mut joined, _work) = Joined::begin_with(&model, &Memory::default());
+    joined.until("model away: nothing listens at 127.0.0.1:9; start it").await;
+    model.is_away.store(false, Ordering::Relaxed);
+    let shown = joined.until("entraclaw · chess · scripted").await;
+    assert!(!shown.contains("model away"), "{shown}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_done_for_a_task_is_shown_from_its_first_moment_also_after_a_restart() {
+    let (model, memory) = (Scripted::default(), Memory::default());
+    let (mut joined, work) = Joined::begin_with(&model, &memory);
+    joined.engine.submit(Submission::host("claude-code", "count")).await.unwrap();
+    joined.until("#1 Waiting for the model's first word").await;
+    joined.until("w30-").await;
+    joined.until("#1 Writing the answer").await;
+    work.abort();
+    let _ = work.await;
+    let (mut again, _work) = Joined::begin_with(&model, &memory);
+    let mut seen = String::new();
+    while !seen.contains("w59-") {
+        seen = again.until("").await;
+        assert!(!seen.contains("Beginning"), "{seen}");
+        let told = again.news.recv().await.unwrap();
+        again.update(Happens::News(Box::new(told)));
+    }
+    assert!(seen.contains("#1 Writing the answer"), "{seen}");
+    again.until("ready").await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -3,11 +3,17 @@
 use entraclaw_delegate::TaskState;
 
 use super::{Active, Screen, notes};
-use crate::news::{Everything, Model, News, Task};
+use crate::news::{Everything, News, Task};
 use crate::talk::Talk;
 
 /// Most tasks that are shown as waiting; the engine takes fewer.
 const TASKS_MAX: usize = 1_000;
+/// What is done while the model can't be asked; why, the screen says above.
+const AWAY: &str = "Waiting for the model";
+/// What is done between a question and the first word of its answer, as the engine says it.
+const ASKING: &str = "Waiting for the model's first word";
+/// What is done while an answer comes, as the engine says it.
+const WRITING: &str = "Writing the answer";
 
 impl Screen {
     pub(super) fn hear(&mut self, news: News) {
@@ -44,6 +50,7 @@ impl Screen {
             News::Piece { task, text } => {
                 self.speed.came(self.now_ms);
                 self.thinks(&task, false);
+                self.does(WRITING);
                 self.talk.say(&task, &text);
             }
             News::Thinks { task } => self.thinks(&task, true),
@@ -56,11 +63,18 @@ impl Screen {
             News::StartsAgain { task } => self.talk.start_again(&task),
             News::Asks(approval) => self.ask(approval),
             News::Decided { number, may_run } => self.decided(number, may_run),
-            News::Away { why } => self.trouble = Some(why),
-            News::Found { model } => {
-                self.trouble = None;
-                if self.model.as_ref().is_none_or(|known| known.name != model) {
-                    self.model = Some(Model { name: model, context_tokens: None });
+            News::Away { why } => {
+                self.does(AWAY);
+                self.trouble = Some(why);
+            }
+            News::Found(model) => {
+                self.does(ASKING);
+                (self.model, self.trouble) = (Some(model), None);
+            }
+            // A task that is worked on tells it itself, and a model that was found meanwhile is newer.
+            News::NotFound { why } => {
+                if self.model.is_none() && self.active.is_none() {
+                    self.trouble = Some(why);
                 }
             }
             News::SessionBegan => {
@@ -144,6 +158,16 @@ impl Screen {
     fn rest(&mut self, task: &str) {
         if self.active.as_ref().is_some_and(|active| active.task == task) {
             self.active = None;
+        }
+    }
+
+    /// Says what is done for the task that is worked on.
+    fn does(&mut self, says: &str) {
+        let Some(active) = &self.active else { return };
+        if let Some(task) = self.tasks.iter_mut().find(|task| task.id == active.task)
+            && task.doing != says
+        {
+            says.clone_into(&mut task.doing);
         }
     }
 

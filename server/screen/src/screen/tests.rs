@@ -252,7 +252,7 @@ fn an_engine_that_has_ended_is_trouble_with_a_way_out() {
         0,
     );
     assert!(look(&mut screen).contains("ollama serve"));
-    tell(&mut screen, News::Found { model: "qwen3:8b".into() }, 0);
+    tell(&mut screen, News::Found(Model { name: "qwen3:8b".into(), context_tokens: Some(40_960) }), 0);
     assert!(screen.trouble.is_none());
     tell(&mut screen, News::EngineEnded, 0);
     assert!(look(&mut screen).contains("/quit"));
