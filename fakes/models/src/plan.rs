@@ -114,6 +114,13 @@ pub(crate) fn asked(body: &Value) -> Asked {
     asked
 }
 
+/// What the template of a model makes of a question: one that goes on from a last message of the assistant leaves it open.
+pub(crate) fn rendered(script: &Script, asked: &Asked) -> String {
+    let closes = asked.said.is_some() && !script.continues;
+    let end = if closes { "<assistant>" } else { "" };
+    format!("{}{end}", asked.prompt.concat())
+}
+
 /// The tokens of an answer.
 pub(crate) fn units(script: &Script, answer: &Answer, asked: &Asked) -> Vec<Unit> {
     let mut units = Vec::new();

@@ -62,6 +62,8 @@ rules! {
     OllamaClose Source "https://github.com/ollama/ollama/issues/1695" "closing the connection stops the answer";
     OllamaContinues Source "https://github.com/ollama/ollama/issues/6778" "a last message of the assistant is gone on with";
     OllamaBeginsAgain Reported "https://github.com/ollama/ollama/issues/5775" "with some templates the answer begins again";
+    OllamaRenders Source "https://github.com/ollama/ollama/blob/main/server/routes.go" "_debug_render_only gives what the template makes of the question, and asks no model";
+    OllamaLoads Source "https://github.com/ollama/ollama/blob/main/server/routes.go" "a question loads its model, also one that is only rendered";
     OllamaUnknownModel Source "https://github.com/ollama/ollama/blob/main/server/routes.go" "a model that is not there is 404 with its name";
     OllamaNoTools Source "https://github.com/ollama/ollama/blob/main/server/routes.go" "tools for a model that can't use them are 400";
 

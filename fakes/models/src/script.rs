@@ -23,6 +23,9 @@ pub struct Script {
     /// Whether a last message of the assistant is gone on with. Otherwise the answer begins again.
     #[serde(default = "yes")]
     pub continues: bool,
+    /// Whether Ollama shows what it makes of a question when it is asked to. One before 0.11.5 answers the question instead.
+    #[serde(default = "yes")]
+    pub renders: bool,
     /// It is still loading its model, and refuses all questions.
     #[serde(default)]
     pub loading: bool,
@@ -40,6 +43,7 @@ impl Script {
             slots: Slots::default(),
             notices_close: true,
             continues: true,
+            renders: true,
             loading: false,
             answers,
         }
@@ -91,7 +95,7 @@ pub struct ModelSpec {
     pub tools: bool,
     /// Whether it thinks.
     pub thinking: bool,
-    /// Whether it is loaded.
+    /// Whether it is loaded. Ollama loads it with the first question.
     pub loaded: bool,
 }
 

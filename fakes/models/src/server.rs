@@ -6,7 +6,7 @@ use futures_util::stream::{self, StreamExt as _};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::forms::{Form, lists, refusal};
+use crate::forms::{Form, lists, ollama, refusal};
 use crate::generation::{Body, Generation};
 use crate::plan::{self, Asked};
 use crate::script::{Kind, ModelSpec, Script};
@@ -56,8 +56,16 @@ impl Server {
 
     /// The questions to the model among what it was asked.
     pub fn questions(&self) -> Vec<Seen> {
-        let is_question = |seen: &Seen| matches!(seen.path.as_str(), "/v1/chat/completions" | "/api/chat");
+        let of_model = |seen: &Seen| matches!(seen.path.as_str(), "/v1/chat/completions" | "/api/chat");
+        let is_question =
+            |seen: &Seen| of_model(seen) && !(self.state.script.renders && is_rendered(&seen.body));
         self.seen().into_iter().filter(is_question).collect()
+    }
+
+    /// Whether Ollama has loaded a model by itself.
+    fn has_loaded(&self, model: &str) -> bool {
+        let asks = |seen: &Seen| seen.path == "/api/chat" && seen.body["model"] == model;
+        self.state.seen().iter().any(asks)
     }
 
     /// Takes a request.
@@ -66,7 +74,8 @@ impl Server {
         let index = self.note(&request, &body);
         let script = &self.state.script;
         let path = request.path.as_str();
-        if let Some((status, found)) = lists::list(script, &request.method, path, &body) {
+        let has_loaded = |model: &str| self.has_loaded(model);
+        if let Some((status, found)) = lists::list(script, &request.method, path, &body, has_loaded) {
             return self.whole(index, status, &found);
         }
         let is_ollama = script.server == Kind::Ollama;
@@ -148,6 +157,9 @@ impl Server {
             seen.prompt_tokens = count.min(context);
             seen.cut_tokens = count.saturating_sub(context);
         });
+        if is_native && script.renders && is_rendered(body) {
+            return self.whole(index, 200, &ollama::rendered(name, &plan::rendered(script, &asked)));
+        }
         let answer = script.answer(&asked);
         if let Some(failure) = answer.error.as_ref().filter(|failure| failure.after_tokens.is_none()) {
             let kind = "server_error";
@@ -258,6 +270,11 @@ impl Server {
             _ => invalid("Invalid action"),
         }
     }
+}
+
+/// Whether only what the template makes of a question is asked for.
+fn is_rendered(body: &Value) -> bool {
+    body["_debug_render_only"] == true
 }
 
 fn too_long(server: Kind, tokens: u64, context: u64) -> Value {

@@ -5,7 +5,13 @@ use serde_json::{Value, json};
 use crate::script::{Kind, ModelSpec, Script};
 
 /// The answer to a question about the server, if this server has this path.
-pub(crate) fn list(script: &Script, method: &str, path: &str, body: &Value) -> Option<(u16, Value)> {
+pub(crate) fn list(
+    script: &Script,
+    method: &str,
+    path: &str,
+    body: &Value,
+    has_loaded: impl Fn(&str) -> bool,
+) -> Option<(u16, Value)> {
     let (kind, models) = (script.server, &script.models);
     let is = |wanted: &str| path.split('?').next() == Some(wanted);
     let found = match kind {
@@ -14,7 +20,7 @@ pub(crate) fn list(script: &Script, method: &str, path: &str, body: &Value) -> O
             json!({"models": models.iter().map(tag).collect::<Vec<_>>()})
         }
         Kind::Ollama if is("/api/ps") => {
-            let loaded = models.iter().filter(|model| model.loaded);
+            let loaded = models.iter().filter(|model| model.loaded || has_loaded(&model.name));
             let one = |model: &ModelSpec| {
                 let mut tag = tag(model);
                 tag["context_length"] = model.context_tokens.into();

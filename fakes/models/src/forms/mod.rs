@@ -1,7 +1,7 @@
 //! The forms in which an answer is written.
 
 pub(crate) mod lists;
-mod ollama;
+pub(crate) mod ollama;
 mod openai;
 
 use serde_json::Value;

@@ -40,6 +40,12 @@ pub(super) fn last(model: &str, why: Why, cost: Cost) -> Vec<u8> {
         "prompt_eval_count": cost.prompt, "prompt_eval_duration": 0, "eval_count": cost.made, "eval_duration": took}))
 }
 
+/// What the template makes of a question.
+pub(crate) fn rendered(model: &str, text: &str) -> Value {
+    json!({"model": model, "created_at": CREATED, "message": {"role": "", "content": ""}, "done": false,
+        "_debug_info": {"rendered_template": text}})
+}
+
 pub(super) fn error(message: &str) -> Value {
     json!({"error": message})
 }

@@ -50,9 +50,12 @@ impl Core {
             tries: 0,
             brought_back: None,
         });
-        if self.facts.as_ref().is_some_and(|(_, at)| {
+        if self.facts.as_ref().is_some_and(|(facts, at)| {
+            let is_old = at.elapsed() > Duration::from_millis(self.bounds.facts_ms_max);
+            // A model that was not loaded before it was asked may not have told whether it goes on from a text.
+            let is_open = task.was_asking && facts.continues.is_none();
             // A person does not wait for facts that are known well enough.
-            !task.source.is_person() && at.elapsed() > Duration::from_millis(self.bounds.facts_ms_max)
+            !task.source.is_person() && (is_old || is_open)
         }) {
             self.facts = None;
         }

@@ -2,6 +2,7 @@
 //! A client must never guess what its server can do.
 
 mod chat;
+mod continuing;
 pub(crate) mod llama_cpp;
 pub(crate) mod lm_studio;
 pub(crate) mod ollama;

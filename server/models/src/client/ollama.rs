@@ -6,6 +6,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
+use super::continuing::{Blanks, proven};
 use super::wire::Wire;
 use super::{chat, refusal};
 use crate::answer::{Answer, Piece, Stop};
@@ -89,15 +90,21 @@ impl Model for Ollama {
     fn facts(&self) -> BoxFuture<'_, Result<Facts, ModelError>> {
         Box::pin(async move {
             let (context, shown, is_loaded) = self.context().await?;
-            let abilities = shown.get("capabilities").and_then(Value::as_array);
+            let tools = can(&shown, "tools");
+            let thinks = can(&shown, "thinking") == Some(true);
+            // To show what it makes of a question, Ollama loads the model.
+            let continues = if is_loaded {
+                let body = |question: &Question| body(question, &self.model, context, thinks);
+                proven(&self.wire, tools == Some(true), body).await
+            } else {
+                None
+            };
             Ok(Facts {
                 model: self.model.clone(),
                 context_tokens: context,
-                tools: abilities.map(|all| all.iter().any(|one| one == "tools")),
+                tools,
                 is_loaded: Some(is_loaded),
-                // Whether the template leaves the last message open is the model's affair:
-                // <https://github.com/ollama/ollama/issues/6778>, <https://github.com/ollama/ollama/issues/5775>.
-                continues: None,
+                continues,
                 holds: Some(false),
             })
         })
@@ -109,8 +116,9 @@ impl Model for Ollama {
         pieces: mpsc::Sender<Piece>,
     ) -> BoxFuture<'a, Result<Answer, ModelError>> {
         Box::pin(async move {
-            let (context, _, _) = self.context().await?;
-            let body = body(question, &self.model, context);
+            let (context, shown, _) = self.context().await?;
+            let body = body(question, &self.model, context, can(&shown, "thinking") == Some(true));
+            let (_, mut blanks) = Blanks::split(question.said.as_deref().unwrap_or_default());
             let mut lines = Lines::new(self.wire.stream("/api/chat", &body, &self.model).await?);
             let mut answering = Answering::new(question, pieces);
             while let Some(line) = lines.next().await.map_err(|error| self.wire.ended(&error))? {
@@ -124,7 +132,8 @@ impl Model for Ollama {
                 let chunk: Chunk = serde_json::from_value(value).map_err(|_| self.wire.unread(&line))?;
                 if let Some(message) = chunk.message {
                     answering.thinking(&message.thinking.unwrap_or_default()).await?;
-                    answering.text(&message.content.unwrap_or_default()).await?;
+                    let text = message.content.unwrap_or_default();
+                    answering.text(blanks.leave_out(&text)).await?;
                     for fragment in message.tool_calls.unwrap_or_default() {
                         answering.tool(fragment)?;
                     }
@@ -175,11 +184,18 @@ struct Message {
     tool_calls: Option<Vec<Fragment>>,
 }
 
+/// Whether a model has this ability, as far as it is told.
+fn can(shown: &Value, ability: &str) -> Option<bool> {
+    let abilities = shown.get("capabilities").and_then(Value::as_array)?;
+    Some(abilities.iter().any(|one| one == ability))
+}
+
 /// `truncate` and `shift` are on unless they are refused, and drop the begin of the conversation without a word:
 /// <https://github.com/ollama/ollama/pull/17944>.
-fn body(question: &Question, model: &str, context: Option<u64>) -> Value {
+fn body(question: &Question, model: &str, context: Option<u64>, thinks: bool) -> Value {
     let mut messages: Vec<Value> = question.turns.iter().map(|turn| message(turn, &question.turns)).collect();
-    if let Some(said) = question.said.as_deref().filter(|said| !said.is_empty()) {
+    let (said, _) = Blanks::split(question.said.as_deref().unwrap_or_default());
+    if !said.is_empty() {
         messages.push(json!({"role": "assistant", "content": said}));
     }
     let mut options = json!({});
@@ -192,6 +208,10 @@ fn body(question: &Question, model: &str, context: Option<u64>) -> Value {
     let mut body = json!({"model": model, "messages": messages, "stream": true, "truncate": false, "shift": false, "options": options});
     if !question.tools.is_empty() {
         body["tools"] = chat::tools(&question.tools);
+    }
+    if thinks && !said.is_empty() {
+        // What goes on has been thought about, and a parser that waits for the end of the thinking would take it for that.
+        body["think"] = false.into();
     }
     body
 }

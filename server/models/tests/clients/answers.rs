@@ -134,6 +134,7 @@ async fn an_answer_goes_on_where_it_was(#[values("ollama", "llama.cpp", "vllm")]
     match kind {
         "vllm" => assert_eq!(body["continue_final_message"], true),
         "llama.cpp" => assert_eq!(body["chat_template_kwargs"]["enable_thinking"], false),
+        "ollama" => assert_eq!(body["messages"][1]["content"], says[..says.len() - 1]),
         _ => {}
     }
 }

@@ -8,7 +8,7 @@ use rstest::rstest;
 use crate::support::{Mounted, ROOT, ask, config, connected, mounted, question, server};
 
 #[rstest]
-#[case("ollama", Api::Ollama, Facts { context_tokens: Some(16384), tools: Some(true), is_loaded: Some(true), continues: None, holds: Some(false), ..Facts::default() })]
+#[case("ollama", Api::Ollama, Facts { context_tokens: Some(16384), tools: Some(true), is_loaded: Some(true), continues: Some(true), holds: Some(false), ..Facts::default() })]
 #[case("llama.cpp", Api::LlamaCpp, Facts { context_tokens: Some(4096), tools: Some(true), is_loaded: Some(true), continues: Some(true), holds: Some(false), ..Facts::default() })]
 #[case("lm-studio", Api::OpenAi, Facts { context_tokens: Some(4096), tools: Some(true), is_loaded: Some(true), continues: None, holds: Some(false), ..Facts::default() })]
 #[case("lm-studio-0.3", Api::OpenAi, Facts { context_tokens: None, tools: None, is_loaded: Some(true), continues: None, holds: Some(false), ..Facts::default() })]
@@ -30,6 +30,42 @@ async fn ollama_keeps_a_longer_context_that_is_in_force() {
     ask(&model, &question("hi")).await.0.unwrap();
     let body = &server.questions()[0].body;
     assert_eq!((&body["options"]["num_ctx"], &body["truncate"]), (&24000.into(), &false.into()));
+}
+
+#[rstest]
+#[case("", Some(true), 0)]
+#[case("continues: false", Some(false), 0)]
+#[case("renders: false", None, 1)]
+#[case("models: [{ tools: false }]", Some(true), 0)]
+#[case("models: [{ thinking: true }]", Some(true), 0)]
+#[case("models: [{ loaded: false }]", None, 0)]
+#[tokio::test(start_paused = true)]
+async fn ollama_goes_on_with_a_text_where_it_shows_that_it_does(
+    #[case] script: &str,
+    #[case] continues: Option<bool>,
+    #[case] questions: usize,
+) {
+    let server = server(&format!("server: ollama\n{script}"));
+    let model = connected(&server).await;
+    assert_eq!(model.facts.continues, continues);
+    // One that is too old to show it is asked for a token.
+    assert_eq!(server.questions().len(), questions);
+    assert!(server.questions().iter().all(|seen| seen.body["options"]["num_predict"] == 1));
+    let shown = server.seen().into_iter().filter(|seen| seen.body["_debug_render_only"] == true);
+    for seen in shown {
+        assert_eq!(seen.body["options"]["num_ctx"], 16_384, "another context would load the model anew");
+        assert_eq!(seen.body["think"] == false, script.contains("thinking"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn ollama_shows_it_when_it_has_loaded_the_model() {
+    let server = server("server: ollama\nmodels: [{ loaded: false }]");
+    let model = connected(&server).await;
+    assert_eq!((model.facts.is_loaded, model.facts.continues), (Some(false), None));
+    ask(&model, &question("hi")).await.0.unwrap();
+    let facts = model.model.facts().await.unwrap();
+    assert_eq!((facts.is_loaded, facts.continues), (Some(true), Some(true)));
 }
 
 #[rstest]
