@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use entraclaw_inbox::journal::ConsumerName;
 use entraclaw_models::ToolRequest;
 use entraclaw_work::Claim;
 use serde::{Deserialize, Serialize};
@@ -149,6 +150,8 @@ pub struct Task {
     pub context: Vec<ContextFile>,
     /// The kind of task.
     pub hint: Hint,
+    /// The consumer as which the session that asks reads the inbox, where it says so.
+    pub consumer: Option<ConsumerName>,
     /// Where it stands.
     pub state: TaskState,
     /// The model that works on it.

@@ -16,6 +16,7 @@ fn new(bits: u64, source: Source) -> NewTask {
         message: format!("message {bits}"),
         context: vec![ContextFile { path: "src/a.rs".to_owned(), content: "fn a() {}\n".to_owned() }],
         hint: Hint::Testing,
+        consumer: None,
     }
 }
 
@@ -141,7 +142,7 @@ fn a_file_of_an_older_program_is_taken_over() {
         store.end_task(&id, TaskState::Completed, Some("done"), 3, 4).unwrap();
     }
     let connection = rusqlite::Connection::open(folder.path().join("conversation.db")).unwrap();
-    let older = "DROP INDEX owed_tasks; ALTER TABLE tasks DROP COLUMN claim; ALTER TABLE messages DROP COLUMN model; \
+    let older = "DROP INDEX owed_tasks; ALTER TABLE tasks DROP COLUMN claim; ALTER TABLE tasks DROP COLUMN consumer; ALTER TABLE messages DROP COLUMN model; \
                  PRAGMA user_version = 1;";
     connection.execute_batch(older).unwrap();
     drop(connection);

@@ -410,7 +410,8 @@ fn with_worktrees(project: &Project) -> WorktreeTools {
 fn task(bits: u64, source: Source) -> Task {
     let mut store = Store::open(&Place::Memory(Memory::default())).unwrap();
     let (id, message) = (TaskId::of(bits), "do it".to_owned());
-    store.add_task(&NewTask { id, source, message, context: Vec::new(), hint: Hint::General }, 1).unwrap()
+    let new = NewTask { id, source, message, context: Vec::new(), hint: Hint::General, consumer: None };
+    store.add_task(&new, 1).unwrap()
 }
 
 fn run_for(

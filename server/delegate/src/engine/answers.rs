@@ -41,9 +41,9 @@ impl Core {
         while self.store.find_task(&id)?.is_some() {
             id = TaskId::of(self.random.next_u64());
         }
-        let Submission { source, message, context, hint } = submission;
+        let Submission { source, message, context, hint, consumer } = submission;
         let lane = lane(&source);
-        let new = NewTask { id: id.clone(), source, message, context, hint };
+        let new = NewTask { id: id.clone(), source, message, context, hint, consumer };
         self.store.add_task(&new, self.now_ms())?;
         self.queue.add(id.clone(), lane);
         let view = self.view(&id)?;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use entraclaw_inbox::journal::ConsumerName;
 use entraclaw_models::Model;
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::random::Random;
@@ -39,12 +40,20 @@ pub struct Submission {
     pub context: Vec<ContextFile>,
     /// The kind of task.
     pub hint: Hint,
+    /// The consumer as which the session that asks reads the inbox, where it says so.
+    pub consumer: Option<ConsumerName>,
 }
 
 impl Submission {
     /// A message of the person.
     pub fn person(message: impl Into<String>) -> Self {
-        Self { source: Source::You, message: message.into(), context: Vec::new(), hint: Hint::General }
+        Self {
+            source: Source::You,
+            message: message.into(),
+            context: Vec::new(),
+            hint: Hint::General,
+            consumer: None,
+        }
     }
 
     /// A message of a host.

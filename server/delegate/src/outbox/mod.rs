@@ -25,8 +25,7 @@ use tokio::time::{Instant, sleep_until};
 pub(crate) use self::callers::{Answering, Callers, Connected};
 pub(crate) use self::result::work_id;
 use crate::engine::{Engine, EngineError, Event, TaskView};
-use crate::source::Source;
-use crate::task::TaskId;
+use crate::task::{Task, TaskId};
 
 /// The pause before a result is tried again that could not be written, or whose host has no inbox yet.
 const AGAIN_AFTER: Duration = Duration::from_secs(30);
@@ -45,14 +44,16 @@ impl Outbox {
         Self { storage, consumer, callers: Callers::default() }
     }
 
-    fn consumer_of(&self, source: &Source) -> Option<ConsumerName> {
-        reads_as(self.consumer.as_ref(), HOSTS, Some(source.as_str())).ok()
+    /// Who reads the inbox for the host of a task: the session that asked knows best, then the operator, then the table of hosts.
+    fn consumer_of(&self, task: &Task) -> Option<ConsumerName> {
+        let fixed = task.consumer.as_ref().or(self.consumer.as_ref());
+        reads_as(fixed, HOSTS, Some(task.source.as_str())).ok()
     }
 
-    /// Whether this host reads the inbox now, so that a result wakes it.
-    pub(crate) fn wakes(&self, source: &Source) -> bool {
+    /// Whether the host of a task reads the inbox now, so that a result wakes it.
+    pub(crate) fn wakes(&self, task: &Task) -> bool {
         let living = || living_consumers(&*self.storage);
-        self.consumer_of(source).is_some_and(|name| living().iter().any(|one| one == name.as_str()))
+        self.consumer_of(task).is_some_and(|name| living().iter().any(|one| one == name.as_str()))
     }
 
     /// Brings results until the engine ends.
@@ -97,7 +98,7 @@ impl Outbox {
     ) -> Result<Option<Instant>, EngineError> {
         let (task, source) = (&view.task.id, &view.task.source);
         let again = Some(Instant::now() + AGAIN_AFTER);
-        let Some(consumer) = self.consumer_of(source) else { return Ok(None) };
+        let Some(consumer) = self.consumer_of(&view.task) else { return Ok(None) };
         let mut claim = view.task.claim;
         let step = match claim {
             Claim::Open => Some(Move::LetGo),

@@ -1,6 +1,7 @@
 //! The tools at work: each reads its arguments at once, and asks the engine beside the connection.
 //! It must never begin with an argument that is wrong.
 
+use entraclaw_inbox::journal::ConsumerName;
 use entraclaw_mcp::message::{Object, kind_of};
 use entraclaw_mcp::{Answer, Arguments, Era};
 use futures_util::FutureExt as _;
@@ -27,6 +28,8 @@ const FILES_MAX: usize = 100;
 pub(super) struct At {
     pub(super) engine: Engine,
     pub(super) source: Source,
+    /// The consumer as which the session reads the inbox, where it says so.
+    pub(super) consumer: Option<ConsumerName>,
     pub(super) owned: Owned,
     pub(super) handing: Handing,
     /// The form of the protocol's task as which `chat` may go on.
@@ -74,7 +77,7 @@ fn chat(mut arguments: Object, at: At) -> Result<Work, Failure> {
     })?;
     Ok(async move {
         let events = at.engine.events();
-        let submission = Submission { source: at.source, message, context, hint };
+        let submission = Submission { source: at.source, message, context, hint, consumer: at.consumer };
         let view = at.engine.submit(submission).await?;
         at.owned.add(&view.task.id);
         if at.task == Some(Era::Legacy) {

@@ -12,8 +12,7 @@ use serde_json::{Value, json};
 use super::shapes;
 use crate::engine::{Engine, EngineError, TaskView};
 use crate::outbox::{Answering, Callers, Outbox, work_id};
-use crate::source::Source;
-use crate::task::TaskId;
+use crate::task::{Task, TaskId};
 
 /// Whose receipts the provider's are.
 const READER: &str = "delegate";
@@ -66,9 +65,9 @@ pub(super) struct Handing {
 }
 
 impl Handing {
-    /// Whether a result that comes after the answer wakes this host by its inbox.
-    pub(super) fn wakes(&self, source: &Source) -> bool {
-        self.outbox.as_ref().is_some_and(|outbox| outbox.wakes(source))
+    /// Whether a result that comes after the answer wakes the host of this task by its inbox.
+    pub(super) fn wakes(&self, task: &Task) -> bool {
+        self.outbox.as_ref().is_some_and(|outbox| outbox.wakes(task))
     }
 
     /// The answer with a task of this client. If the task has ended, its result is the client's from now on, unless the inbox has it;

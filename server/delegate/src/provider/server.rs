@@ -1,6 +1,7 @@
 //! The provider itself: begins calls, and sends what its client has to be told.
 //! It must never answer a call twice, nor wait for the engine on the connection.
 
+use entraclaw_inbox::journal::ConsumerName;
 use entraclaw_mcp::message::Object;
 use entraclaw_mcp::{Begun, Call, Caller, Connection, Era, Offers, Provider, Receipt, Refusal};
 use entraclaw_work::Move;
@@ -15,7 +16,7 @@ use super::calls::{At, begin, ended};
 use super::handed::{Handed, Handing};
 use super::notices::{self, Heard, Owned};
 use super::tasks::TaskCalls;
-use super::tools::offers;
+use super::tools::{META_CONSUMER, offers};
 use super::wait::Waiting;
 use crate::engine::{Engine, Event, TaskView};
 use crate::outbox::{Callers, Connected, Outbox};
@@ -86,6 +87,12 @@ impl DelegateProvider {
     }
 }
 
+/// The consumer that a session of another process names.
+fn reader(params: &Object) -> Option<ConsumerName> {
+    let name = params.get("_meta")?.get(META_CONSUMER)?.as_str()?;
+    ConsumerName::new(name).ok()
+}
+
 impl Provider for DelegateProvider {
     fn offers(&self) -> Offers {
         offers(&self.engine.capabilities())
@@ -105,6 +112,7 @@ impl Provider for DelegateProvider {
         let at = At {
             engine: self.engine.clone(),
             source,
+            consumer: reader(call.params),
             owned: self.owned.clone(),
             handing: self.handing(connection),
             task: call.task,

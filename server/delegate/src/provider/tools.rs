@@ -15,6 +15,9 @@ use crate::task::Hint;
 /// The set of these tools.
 pub const SET: &str = "delegate";
 
+/// What in `_meta` of a call names the consumer as which the session that asks reads the inbox.
+pub(super) const META_CONSUMER: &str = "entraclaw/consumer";
+
 /// The names of the tools.
 pub fn tool_names() -> [&'static str; 7] {
     ["chat", "poll_task", "cancel", "get_history", "get_capabilities", "report_issue", "status"]

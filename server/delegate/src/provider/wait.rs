@@ -98,7 +98,7 @@ pub(super) async fn wait(
                         handing.callers.asked(id);
                         return Ok(Answer::task_in(Era::Modern, &now(&view, Era::Modern)));
                     }
-                    let is_woken = handing.wakes(&view.task.source);
+                    let is_woken = handing.wakes(&view.task);
                     if is_woken && !view.task.state.is_ended() {
                         handing.callers.promised(id);
                     }

@@ -2,6 +2,7 @@
 //!
 //! It must never take a word for another one that it does not know.
 
+use entraclaw_inbox::journal::ConsumerName;
 use entraclaw_work::Claim;
 use rusqlite::types::Type;
 use rusqlite::{Error, Row};
@@ -11,7 +12,7 @@ use crate::message::{Message, Speaker};
 use crate::source::Source;
 use crate::task::{CallResult, CallState, Hint, Resumption, Step, Task, TaskId, TaskState, Tokens, ToolCall};
 
-pub(super) const TASK: &str = "number, id, source, message, context, hint, state, model, step, heard, partial, was_asking, held, \
+pub(super) const TASK: &str = "number, id, source, message, context, hint, consumer, state, model, step, heard, partial, was_asking, held, \
      resumed, result, claim, notes, input_tokens, output_tokens, malformed, created_ms, started_ms, ended_ms, worked_ms";
 
 pub(super) const CALL: &str =
@@ -49,6 +50,7 @@ pub(super) fn task(row: &Row<'_>) -> Result<Task, Error> {
         message: row.get("message")?,
         context: json(row, "context")?,
         hint: known(row, "hint", Hint::by_name)?,
+        consumer: row.get::<_, Option<String>>("consumer")?.and_then(|name| ConsumerName::new(&name).ok()),
         state: known(row, "state", TaskState::by_name)?,
         model: row.get("model")?,
         step: small(row, "step")?,

@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use super::StoreError;
 
 /// The version of the tables, in SQLite's own field for it.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
 /// The tables of version 1.
 const TABLES: &str = "
@@ -96,6 +96,9 @@ UPDATE messages SET model = (SELECT model FROM tasks WHERE id = messages.task) W
 CREATE INDEX owed_tasks ON tasks (number) WHERE claim NOT IN ('seen', 'told');
 ";
 
+/// What version 3 adds to version 2.
+const ADDED_IN_3: &str = "ALTER TABLE tasks ADD COLUMN consumer TEXT;";
+
 /// Makes the tables, or checks that they are of a known version.
 pub(super) fn prepare(connection: &mut Connection, file: &str) -> Result<(), StoreError> {
     connection.execute_batch(
@@ -107,10 +110,11 @@ pub(super) fn prepare(connection: &mut Connection, file: &str) -> Result<(), Sto
     }
     if found < VERSION {
         let transaction = connection.transaction()?;
-        if found == 0 {
-            transaction.execute_batch(TABLES)?;
+        for (version, statements) in [(1, TABLES), (2, ADDED_IN_2), (3, ADDED_IN_3)] {
+            if found < version {
+                transaction.execute_batch(statements)?;
+            }
         }
-        transaction.execute_batch(ADDED_IN_2)?;
         transaction.execute_batch(&format!("PRAGMA user_version = {VERSION}"))?;
         transaction.commit()?;
     }

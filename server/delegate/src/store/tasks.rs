@@ -2,6 +2,7 @@
 //!
 //! A task that has ended must never change again.
 
+use entraclaw_inbox::journal::ConsumerName;
 use entraclaw_work::Claim;
 use rusqlite::{OptionalExtension as _, Transaction, params};
 use serde_json::json;
@@ -26,6 +27,8 @@ pub struct NewTask {
     pub context: Vec<ContextFile>,
     /// The kind of task.
     pub hint: Hint,
+    /// The consumer as which the session that asks reads the inbox, where it says so.
+    pub consumer: Option<ConsumerName>,
 }
 
 fn state_of(transaction: &Transaction<'_>, id: &TaskId) -> Result<TaskState, StoreError> {
@@ -59,8 +62,8 @@ impl Store {
         let context = json!(new.context).to_string();
         self.write(|transaction| {
             transaction.execute(
-                "INSERT INTO tasks (id, session, source, message, context, hint, state, claim, created_ms) \
-                 VALUES (?, ?, ?, ?, ?, ?, 'queued', ?, ?)",
+                "INSERT INTO tasks (id, session, source, message, context, hint, consumer, state, claim, created_ms) \
+                 VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?)",
                 params![
                     new.id.0,
                     session,
@@ -68,6 +71,7 @@ impl Store {
                     new.message,
                     context,
                     new.hint.as_str(),
+                    new.consumer.as_ref().map(ConsumerName::as_str),
                     claim.as_str(),
                     now_ms
                 ],

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use entraclaw_delegate::provider::DelegateProvider;
+use entraclaw_delegate::provider::{DelegateProvider, FarProvider};
 use entraclaw_delegate::{Outbox, TaskId};
+use entraclaw_inbox::journal::ConsumerName;
 use entraclaw_inbox::sessions::{SessionFile, session_file, session_lock};
 use entraclaw_seams::clock::TokioClock;
 use entraclaw_seams::processes::SimulatedProcesses;
@@ -134,6 +135,30 @@ async fn the_result_of_a_host_that_has_gone_comes_at_once_and_another_hosts_stay
     rig.ended(&other).await;
     sleep(Duration::from_secs(600)).await;
     assert_eq!((home.ready().len(), claim(&rig, &other).await), (1, Claim::Open));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_result_of_a_session_that_reads_as_another_consumer_comes_to_that_one() {
+    let rig = Rig::new();
+    let home = Home::of(&rig);
+    home.storage.replace("inbox/consumers/reviewer.jsonl", b"").unwrap();
+    let mut ordinary = home.host(&rig).await;
+    let engine = connected(Box::new(DelegateProvider::with_outbox(rig.engine.clone(), home.outbox.clone())));
+    let reviewer = Some(ConsumerName::new("reviewer").unwrap());
+    let far = FarProvider::new(Box::new(move || engine)).reading_as(reviewer);
+    let mut host = Host::over(connected(Box::new(far)), "claude-code").await;
+    // What a client itself says is not believed.
+    let meta = json!({"entraclaw/consumer": "somebody"});
+    let arguments = json!({"message": Plan::new("a", 3, "").message()});
+    let call = json!({"name": "chat", "arguments": arguments, "_meta": meta});
+    host.ask("tools/call", call).await;
+    ordinary.does("chat", json!({"message": Plan::new("b", 3, "").message()})).await;
+    sleep(Duration::from_secs(60)).await;
+    let ready = home.ready();
+    let whose =
+        |name: &str| ready.iter().find(|one| one.request.ask.consumer == name).map(|one| &*one.result.text);
+    assert_eq!(whose("reviewer"), Some(&*Plan::new("a", 3, "").answer()), "{ready:?}");
+    assert_eq!(whose("claude-code"), Some(&*Plan::new("b", 3, "").answer()), "{ready:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -12,7 +12,7 @@ pub(super) fn provider(app: &mut App) -> Option<Box<dyn Provider>> {
         return None;
     }
     Some(match app.engine.take() {
-        Some(engine) => Box::new(FarProvider::new(engine)),
+        Some(engine) => Box::new(FarProvider::new(engine).reading_as(app.config.inbox.consumer.clone())),
         None => Box::new(StandIn),
     })
 }

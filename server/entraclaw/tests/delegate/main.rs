@@ -63,6 +63,26 @@ fn the_answer_for_a_host_that_has_gone_is_in_its_inbox() {
 }
 
 #[test]
+fn the_answer_for_a_session_with_a_consumer_of_its_own_is_in_that_inbox() {
+    let world = World::new(vec![slowly("The board is there.", 300)]);
+    let engine = world.engine();
+    let words = ["serve", "--tools", "inbound,delegate", "--consumer", "reviewer"];
+    let mut host = Host::start(&world, &words);
+    let (is_error, text) = host.call("inbox_pull", &json!({}));
+    assert!(!is_error, "{text}");
+    let (is_error, text) = host.call("chat", &json!({"message": "Make the board."}));
+    assert!(!is_error, "{text}");
+    drop(host);
+    let mut again = Host::start(&world, &words);
+    let text = again.until("inbox_pull", "The board is there.");
+    assert!(text.contains("work that you asked for is done: Make the board."), "{text}");
+    let mut other = Host::start(&world, &["serve", "--tools", "inbound,delegate"]);
+    let (_, text) = other.call("inbox_pull", &json!({}));
+    assert!(!text.contains("The board is there."), "{text}");
+    engine.end();
+}
+
+#[test]
 fn a_hosts_task_in_a_worktree_ends_as_a_branch_and_merges_nothing() {
     let world = World::new(vec![writes("board.txt", "8 x 8\n"), says("The board is written.")]);
     world.begin_git();

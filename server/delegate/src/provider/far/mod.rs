@@ -7,6 +7,7 @@ mod link;
 
 use std::collections::VecDeque;
 
+use entraclaw_inbox::journal::ConsumerName;
 use entraclaw_mcp::message::{Object, RpcError};
 use entraclaw_mcp::{
     Answer, Begun, Beyond, Call, Caller, Connection, Era, LEGACY_NEWEST, Offers, Provider, Refusal, Route,
@@ -23,7 +24,7 @@ use tokio::time::timeout_at;
 use self::link::{Link, Outcome, Said};
 use super::failure::Failure;
 use super::notices;
-use super::tools::offers;
+use super::tools::{META_CONSUMER, offers};
 use crate::engine::Capabilities;
 
 /// Most notices that wait for a host that does not read; then the oldest goes. What it missed it reads by `poll_task`.
@@ -42,6 +43,8 @@ pub type Connects = Box<dyn FnOnce() -> DuplexStream + Send>;
 
 /// The provider `delegate` of a session whose engine is another process.
 pub struct FarProvider {
+    /// The consumer as which this session reads the inbox, where the operator has named one.
+    consumer: Option<ConsumerName>,
     connects: Option<Connects>,
     link: Option<Link>,
     /// What the engine tells unasked.
@@ -56,6 +59,7 @@ impl FarProvider {
     /// The provider over a connection that is made with the first call.
     pub fn new(connects: Connects) -> Self {
         Self {
+            consumer: None,
             connects: Some(connects),
             link: None,
             said: None,
@@ -63,6 +67,12 @@ impl FarProvider {
             asked: FuturesUnordered::new(),
             answered: Vec::new(),
         }
+    }
+
+    /// The same for a session that reads the inbox as this consumer, so that the engine knows where its results belong.
+    #[must_use]
+    pub fn reading_as(self, consumer: Option<ConsumerName>) -> Self {
+        Self { consumer, ..self }
     }
 
     /// The link to the engine, which is opened in the name of the client that calls first.
@@ -77,6 +87,19 @@ impl FarProvider {
             (self.link, self.said) = (Some(link), Some(said));
         }
         self.link.clone()
+    }
+}
+
+impl FarProvider {
+    /// Says as whom this session reads the inbox, and lets no client say it.
+    fn name_reader(&self, params: &mut Object) {
+        let meta = params.entry("_meta").or_insert_with(|| json!({}));
+        if let Value::Object(meta) = meta {
+            meta.remove(META_CONSUMER);
+            if let Some(consumer) = &self.consumer {
+                meta.insert(META_CONSUMER.to_owned(), consumer.as_str().into());
+            }
+        }
     }
 }
 
@@ -95,6 +118,7 @@ impl Provider for FarProvider {
         let mut params: Object = params.clone();
         params.insert("name".to_owned(), tool.into());
         params.insert("arguments".to_owned(), Value::Object(arguments));
+        self.name_reader(&mut params);
         let link = self.link(caller).ok_or_else(gone)?;
         let mut asked = link.ask("tools/call", params, Some(progress)).ok_or_else(gone)?;
         Ok(Begun::work(async move {
