@@ -5,6 +5,9 @@ use serde_json::json;
 
 use crate::engine::EngineError;
 
+/// There is no engine.
+pub(super) const NO_SESSION: &str = "no_session";
+
 /// A failed call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Failure {
@@ -38,7 +41,7 @@ impl From<EngineError> for Failure {
             EngineError::RateLimited { .. } => "rate_limited",
             EngineError::NotFound(_) => "not_found",
             EngineError::CannotCancel { .. } => "cannot_cancel",
-            EngineError::Ended => "no_session",
+            EngineError::Ended => NO_SESSION,
             EngineError::Refused(_) => "invalid_args",
             EngineError::Busy(_) => "execution_error",
         };

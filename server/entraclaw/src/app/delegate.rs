@@ -13,6 +13,6 @@ pub(super) fn provider(app: &mut App) -> Option<Box<dyn Provider>> {
     }
     Some(match app.engine.take() {
         Some(engine) => Box::new(FarProvider::new(engine).reading_as(app.config.inbox.consumer.clone())),
-        None => Box::new(StandIn),
+        None => Box::new(StandIn::default()),
     })
 }

@@ -94,9 +94,9 @@ impl Engines for Near {
         let (near, far) = duplex(PIPE_BYTES);
         let (reader, writer) = split(near);
         let (far_reader, far_writer) = split(far);
-        let options = Options { trouble: Some(self.trouble()), ..Options::default() };
+        let stand_in = Box::new(StandIn::new(self.trouble()));
         tokio::spawn(async move {
-            entraclaw_mcp::serve(options, vec![Box::new(StandIn)], far_reader, far_writer).await
+            entraclaw_mcp::serve(Options::default(), vec![stand_in], far_reader, far_writer).await
         });
         End { reader: Box::new(reader), writer: Box::new(writer) }
     }
@@ -126,9 +126,9 @@ pub(super) fn connects(app: &App) -> Connects {
                 tokio::spawn(relay(reader, writer, Near::new(home, root, address, false)));
             }
             Err(trouble) => {
-                let options = Options { trouble: Some(trouble), ..Options::default() };
+                let stand_in = Box::new(StandIn::new(trouble));
                 tokio::spawn(async move {
-                    entraclaw_mcp::serve(options, vec![Box::new(StandIn)], reader, writer).await
+                    entraclaw_mcp::serve(Options::default(), vec![stand_in], reader, writer).await
                 });
             }
         }

@@ -36,11 +36,11 @@ pub(crate) fn bridge(near: &SimDelegation) -> AnyServer {
 struct Near(SimDelegation);
 
 /// One end of a connection whose other end is served.
-fn serve(options: Options, provider: Box<dyn Provider>) -> (End, AbortHandle) {
+fn serve(provider: Box<dyn Provider>) -> (End, AbortHandle) {
     let (near, far) = duplex(PIPE_BYTES);
     let (reader, writer) = split(far);
     let serving = tokio::task::spawn_local(async move {
-        entraclaw_mcp::serve(options, vec![provider], reader, writer).await
+        entraclaw_mcp::serve(Options::default(), vec![provider], reader, writer).await
     });
     let (reader, writer) = split(near);
     (End { reader: Box::new(reader), writer: Box::new(writer) }, serving.abort_handle())
@@ -49,7 +49,7 @@ fn serve(options: Options, provider: Box<dyn Provider>) -> (End, AbortHandle) {
 impl Engines for Near {
     fn connect(&mut self, _is_wanted: bool) -> BoxFuture<'_, Option<End>> {
         let end = self.0.reached().map(|(engine, connections)| {
-            let (end, serving) = serve(Options::default(), Box::new(DelegateProvider::new(engine)));
+            let (end, serving) = serve(Box::new(DelegateProvider::new(engine)));
             locked(&connections).push(serving);
             end
         });
@@ -57,7 +57,6 @@ impl Engines for Near {
     }
 
     fn stand_in(&mut self) -> End {
-        let options = Options { trouble: Some(NO_ENGINE.to_owned()), ..Options::default() };
-        serve(options, Box::new(StandIn)).0
+        serve(Box::new(StandIn::new(NO_ENGINE))).0
     }
 }
