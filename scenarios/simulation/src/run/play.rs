@@ -26,7 +26,7 @@ use super::view::{CallView, SessionView};
 use super::wake_up_target::WakeUpTarget;
 use crate::oracle::{Heard, Ledger, Posted, Written, judge_answers};
 use crate::plan::Cell;
-use crate::scenario::{SetUp, word};
+use crate::scenario::{self, SetUp, word};
 use crate::token::{AGENT_TOKEN, TOKEN};
 
 /// The session that steps mean when they name none.
@@ -90,15 +90,22 @@ impl<'a> Play<'a> {
             }
         };
         let session =
-            |profile: Option<Arc<Profile>>, consumer: Option<&str>, set_up: &[SetUp], number: u64| {
-                let consumer = consumer.map(str::to_owned);
+            |profile: Option<Arc<Profile>>, spec: &scenario::Session, set_up: &[SetUp], number: u64| {
+                let (consumer, is_beside) = (spec.consumer.clone(), spec.beside);
                 let kind = profile.as_ref().map_or(WakeUpKind::None, |profile| *profile.wake_up.kind);
                 let limits = profile.as_deref().map_or_else(Limits::default, Limits::of);
                 let socket = profile.as_deref().map_or_else(SocketLimits::default, SocketLimits::of);
                 let target = WakeUpTarget::new(kind, limits, socket, number);
                 let make_server = {
                     let (stage, consumer, target) = (Rc::clone(&stage), consumer.clone(), target.clone());
-                    Rc::new(move || stage.server(consumer.as_deref(), &target)) as Rc<dyn Fn() -> AnyServer>
+                    Rc::new(move || {
+                        let consumer = consumer.as_deref();
+                        if is_beside {
+                            stage.server_beside(consumer, &target)
+                        } else {
+                            stage.server(consumer, &target)
+                        }
+                    }) as Rc<dyn Fn() -> AnyServer>
                 };
                 let family = profile.as_ref().map(|profile| profile.family.clone());
                 // Where setup is run, nothing is set before.
@@ -122,13 +129,13 @@ impl<'a> Play<'a> {
                     target,
                 }
             };
-        let main = session(profile_of(&cell.host.id)?, None, &scenario.set_up, 1);
+        let main = session(profile_of(&cell.host.id)?, &scenario::Session::default(), &scenario.set_up, 1);
         let changed_by = || Rc::clone(&changed);
         sessions.insert(MAIN.to_owned(), Session::new(main, scenario.agent, TOKEN, watch, changed_by()));
         for (number, (name, spec)) in (2..).zip(&scenario.sessions) {
             let profile = profile_of(spec.host.as_deref().unwrap_or(&cell.host.id))?;
             let set_up = spec.set_up.as_ref().unwrap_or(&scenario.set_up);
-            let host = session(profile, spec.consumer.as_deref(), set_up, number);
+            let host = session(profile, spec, set_up, number);
             sessions.insert(name.clone(), Session::new(host, spec.agent, TOKEN, watch, changed_by()));
         }
         let people = scenario.world.people.keys();

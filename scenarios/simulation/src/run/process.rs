@@ -92,7 +92,11 @@ pub(crate) fn play(cell: &Cell, binary: &Path, agent: Option<&Path>) -> anyhow::
             agents,
         });
         let mut play = Play::new(cell, stage, (world.graph, world.entra, world.bot), watch)?;
-        steps::all(&mut play).await?;
+        let played = steps::all(&mut play).await;
+        if let Some(delegation) = play.stage.delegation() {
+            delegation.kill().await;
+        }
+        played?;
         // The server notes that an answer has left after it has left.
         let settled = Instant::now() + SETTLES_MAX;
         while play.has_open_jobs() && Instant::now() < settled {
@@ -125,7 +129,7 @@ struct ProcessStage {
 impl Stage for ProcessStage {
     fn server(&self, consumer: Option<&str>, _bell: &WakeUpTarget) -> AnyServer {
         if let Some(delegation) = &self.delegation {
-            return delegation.bridge();
+            return delegation.bridge(false);
         }
         let mut arguments = vec!["serve".to_owned()];
         if let Some(consumer) = consumer {
@@ -139,6 +143,13 @@ impl Stage for ProcessStage {
             bare_environment: true,
         })
         .into()
+    }
+
+    fn server_beside(&self, consumer: Option<&str>, target: &WakeUpTarget) -> AnyServer {
+        match &self.delegation {
+            Some(delegation) => delegation.bridge(true),
+            None => self.server(consumer, target),
+        }
     }
 
     fn commands(&self, consumer: Option<&str>, target: &WakeUpTarget) -> Rc<dyn Commands> {

@@ -19,6 +19,10 @@ pub(crate) trait Stage {
     /// The server of a session, with this `--consumer`. It starts as often as its host asks, and its wake-ups
     /// reach that target.
     fn server(&self, consumer: Option<&str>, target: &WakeUpTarget) -> AnyServer;
+    /// The same for a session that works in another project.
+    fn server_beside(&self, consumer: Option<&str>, target: &WakeUpTarget) -> AnyServer {
+        self.server(consumer, target)
+    }
     /// Who runs our program where the host of that session, which has this target, would.
     fn commands(&self, consumer: Option<&str>, target: &WakeUpTarget) -> Rc<dyn Commands>;
     /// The command by which a model of this machine waits in its shell.

@@ -74,10 +74,23 @@ pub(super) fn check(file: &str, source: &str, scenario: &Scenario) -> Checked {
         "a simulated machine does not list the processes of other sessions",
         "leave `sim` out of `mode`",
     )?;
+    let spawns = scenario.delegate.as_ref().is_some_and(|delegate| delegate.spawn);
+    names.ensure(
+        !scenario.mode.contains(&Mode::Sim)
+            || !(spawns || scenario.sessions.values().any(|session| session.beside)),
+        "an engine is started by the bridge, or works in another project, only as a real process",
+        "write `mode: [process]`",
+    )?;
     for step in &scenario.steps {
         names.go_to(step);
         let step = &step.value;
         names.ensure(!in_process || !is_only_simulated(step), "this can only be simulated", not_here)?;
+        let asks_program = matches!(step, Step::Expect(Expect::Delegate(expect)) if expect.stats.is_some());
+        names.ensure(
+            !asks_program || !scenario.mode.contains(&Mode::Sim),
+            "only the program itself prints this",
+            "write `mode: [process]`",
+        )?;
         let of_engine = matches!(step, Step::Delegate(_) | Step::Expect(Expect::Delegate(_)));
         names.ensure(
             !of_engine || scenario.delegate.is_some(),

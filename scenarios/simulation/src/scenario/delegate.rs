@@ -1,6 +1,7 @@
 //! The local model of a project: its server, and what happens to its engine. It runs nothing.
 
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::Span;
 
@@ -13,6 +14,9 @@ pub struct Delegate {
     /// Whether an engine runs at the start. Default: yes.
     #[serde(default = "yes")]
     pub engine: bool,
+    /// The bridge that a host starts is to start an engine where none runs (process only).
+    #[serde(default)]
+    pub spawn: bool,
     /// How long it takes to write a file, in milliseconds (sim only).
     #[serde(default)]
     pub write_ms: u64,
@@ -111,6 +115,8 @@ pub struct DelegateExpect {
     pub asked_last: Option<String>,
     /// From the last message of the person until the model was asked for it.
     pub person_asked_within: Option<Span>,
+    /// What `entraclaw delegate stats --json` prints in the project, or a part of it (process only).
+    pub stats: Option<Value>,
     /// A file of the project, by its path in it.
     pub file: Option<String>,
     /// The file's text; not there when left out.
@@ -127,6 +133,7 @@ impl DelegateExpect {
             || self.questions.is_some()
             || self.asked_last.is_some()
             || self.person_asked_within.is_some()
+            || self.stats.is_some()
             || self.file.is_some();
         match (self.of.is_some(), of_task) {
             (false, true) => Some(("it does not say whose task is meant", Some("add `of`"))),

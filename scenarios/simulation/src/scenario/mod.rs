@@ -326,6 +326,8 @@ pub struct Session {
     pub consumer: Option<String>,
     /// Carriers that the person has set up in its host; as in the main session when left out.
     pub set_up: Option<Vec<SetUp>>,
+    /// It works in another project than the main session, with a local model of its own (process only).
+    pub beside: bool,
     /// How its agent behaves.
     pub agent: AgentPolicy,
 }

@@ -7,6 +7,7 @@ use super::at_hand::{delegation, simulated};
 use super::engine::SimDelegation;
 use super::steps::task_of;
 use super::{Delegation, PROJECT};
+use crate::matching::mismatch;
 use crate::run::miss::Miss;
 use crate::run::play::Play;
 use crate::scenario::{DelegateExpect, word};
@@ -29,6 +30,12 @@ pub(crate) fn check(expect: &DelegateExpect, play: &Play<'_>) -> Checked {
     }
     let delegation = delegation(play).map_err(|error| missing(&error))?;
     server(expect, delegation)?;
+    if let Some(wanted) = &expect.stats {
+        let printed = delegation.stats().map_err(|error| missing(&error))?;
+        if let Some(difference) = mismatch(wanted, &printed) {
+            return Err(Miss::texts(difference, &wanted.to_string(), &printed.to_string()));
+        }
+    }
     match &expect.file {
         Some(file) => project(delegation, file, expect.text.as_deref()),
         None => Ok(()),

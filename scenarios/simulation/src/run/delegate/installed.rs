@@ -13,6 +13,7 @@ use fake_hosts::process::{ProcessServer, ServerCommand};
 use fake_models::{Listening, Script, Seen, Server, listen};
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
+use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep, timeout_at};
@@ -34,6 +35,10 @@ pub(crate) struct InstalledDelegation {
     environment: BTreeMap<String, String>,
     server: Server,
     listening: Listening,
+    /// Another project, which only sessions beside the main one work in.
+    beside: PathBuf,
+    /// Whether the bridge is to start an engine.
+    spawns: bool,
     engine: RefCell<Option<Child>>,
 }
 
@@ -49,10 +54,13 @@ impl InstalledDelegation {
     ) -> anyhow::Result<Self> {
         // A folder of its own: nothing else may appear beside the project.
         let folder = cell.canonicalize()?.join("delegate");
-        // The project ends at its repository, whatever lies around the cell.
-        let repository = folder.join(PROJECT).join(".git");
-        std::fs::create_dir_all(&repository)?;
-        std::fs::write(repository.join("HEAD"), "ref: refs/heads/main\n")?;
+        let beside = cell.canonicalize()?.join("beside").join(PROJECT);
+        for project in [folder.join(PROJECT), beside.clone()] {
+            // A project ends at its repository, whatever lies around the cell.
+            let repository = project.join(".git");
+            std::fs::create_dir_all(&repository)?;
+            std::fs::write(repository.join("HEAD"), "ref: refs/heads/main\n")?;
+        }
         let server = Server::new(faster(&spec.model));
         let listening = listen(&server).await?;
         let mut environment = environment.clone();
@@ -60,16 +68,30 @@ impl InstalledDelegation {
         environment.insert("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned());
         environment.insert("HOME".to_owned(), cell.display().to_string());
         let binary = binary.canonicalize()?;
-        let engine = RefCell::default();
-        Ok(Self { folder, home: home.to_owned(), binary, environment, server, listening, engine })
+        Ok(Self {
+            folder,
+            home: home.to_owned(),
+            binary,
+            environment,
+            server,
+            listening,
+            beside,
+            spawns: spec.spawn,
+            engine: RefCell::default(),
+        })
     }
 
-    /// The bridge that a host starts.
-    pub(crate) fn bridge(&self) -> AnyServer {
+    /// The bridge that a host starts, in the project or in the one beside it.
+    pub(crate) fn bridge(&self, is_beside: bool) -> AnyServer {
+        let mut arguments = vec!["mcp-bridge".to_owned()];
+        if self.spawns {
+            arguments.push("--spawn".to_owned());
+        }
+        let project = if is_beside { self.beside.clone() } else { self.folder.join(PROJECT) };
         ProcessServer::new(ServerCommand {
             program: self.binary.display().to_string(),
-            arguments: vec!["mcp-bridge".to_owned()],
-            working_directory: Some(self.folder.join(PROJECT)),
+            arguments,
+            working_directory: Some(project),
             environment: self.environment.clone(),
             bare_environment: true,
         })
@@ -77,10 +99,30 @@ impl InstalledDelegation {
     }
 
     /// The sockets that lie in the home folder.
-    fn sockets(&self) -> usize {
+    fn sockets(&self) -> Vec<PathBuf> {
         let entries = std::fs::read_dir(self.home.join("delegate")).into_iter().flatten().flatten();
-        entries.filter(|entry| entry.path().extension().is_some_and(|ending| ending == "sock")).count()
+        let paths = entries.map(|entry| entry.path());
+        paths.filter(|path| path.extension().is_some_and(|ending| ending == "sock")).collect()
     }
+
+    /// Kills the engines that a bridge has started: nobody else knows of them.
+    #[cfg(unix)]
+    async fn kill_spawned(&self) {
+        for socket in self.sockets() {
+            let Ok(stream) = tokio::net::UnixStream::connect(&socket).await else { continue };
+            let listens = stream.peer_cred().ok().and_then(|listens| listens.pid());
+            if let Some(pid) = listens {
+                let _ = nix::sys::signal::kill(
+                    nix::unistd::Pid::from_raw(pid),
+                    nix::sys::signal::Signal::SIGKILL,
+                );
+            }
+        }
+    }
+
+    #[cfg(not(unix))]
+    #[expect(clippy::unused_async, clippy::unused_self, reason = "as where there are sockets")]
+    async fn kill_spawned(&self) {}
 
     async fn begin(&self) -> anyhow::Result<()> {
         let mut command = Command::new(&self.binary);
@@ -100,7 +142,7 @@ impl InstalledDelegation {
         if let Some(why) = why {
             anyhow::bail!("the engine of the model at {} does not come: {why}", self.listening.base_url());
         }
-        while self.sockets() == 0 && Instant::now() < until {
+        while self.sockets().is_empty() && Instant::now() < until {
             sleep(LOOK).await;
         }
         *self.engine.borrow_mut() = Some(child);
@@ -135,12 +177,24 @@ impl Delegation for InstalledDelegation {
             if let Some(mut child) = child {
                 let _ = child.kill().await;
             }
+            if self.spawns {
+                self.kill_spawned().await;
+            }
         }
         .boxed_local()
     }
 
     fn questions(&self) -> Vec<Seen> {
         self.server.questions()
+    }
+
+    fn stats(&self) -> anyhow::Result<Value> {
+        let mut command = std::process::Command::new(&self.binary);
+        command.args(["delegate", "stats", "--json"]).current_dir(self.folder.join(PROJECT));
+        let output =
+            command.env_clear().envs(&self.environment).output().context("stats can't be started")?;
+        anyhow::ensure!(output.status.success(), "stats: {}", String::from_utf8_lossy(&output.stderr));
+        Ok(serde_json::from_slice(&output.stdout)?)
     }
 
     fn folder(&self) -> &Path {

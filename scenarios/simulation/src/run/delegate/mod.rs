@@ -23,6 +23,7 @@ use std::path::Path;
 
 use fake_models::Seen;
 use futures_util::future::LocalBoxFuture;
+use serde_json::Value;
 
 pub(crate) use bridge::bridge;
 pub(crate) use engine::SimDelegation;
@@ -42,6 +43,10 @@ pub(crate) trait Delegation {
     fn kill(&self) -> LocalBoxFuture<'_, ()>;
     /// The questions that the model was asked.
     fn questions(&self) -> Vec<Seen>;
+    /// What the program prints of how the models have done.
+    fn stats(&self) -> anyhow::Result<Value> {
+        anyhow::bail!("this can only be asked of a real process; write `mode: [process]`")
+    }
     /// A folder of the cell's own. The engine may write in the project that lies there, and nowhere else.
     fn folder(&self) -> &Path;
     /// The engine itself, where it runs in this thread.
