@@ -133,6 +133,28 @@ fn a_server_that_ends_at_once_is_told_without_a_table_of_nothing() {
     assert!(report.contains("not-run"), "{report}");
 }
 
+#[cfg(unix)]
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test writes what the command reads")]
+fn a_server_of_an_older_version_alone_is_told_that_no_rows_are_kept_for_it() {
+    const SERVER: &str = r#"while read -r line; do
+  case $line in *'"initialize"'*)
+    echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2024-11-05","capabilities":{},"serverInfo":{"name":"old","version":"1"}}}';;
+  esac
+done"#;
+    let folder = tempfile::tempdir().expect("a folder");
+    std::fs::write(folder.path().join("serve.sh"), SERVER).expect("the file is written");
+    let (server, out) = (folder.path().join("serve.sh"), folder.path().join("out"));
+    let server = format!("sh '{}'", server.display());
+    let (code, screen, _) =
+        run(&["run", "--server", &server, "--out", &out.display().to_string(), "lifecycle.ping"]);
+    assert!(screen.starts_with("old 1 speaks 2024-11-05\n"), "{screen}");
+    assert!(screen.contains("not judged: rows are kept for 2025-06-18") && code == 0, "{code}: {screen}");
+    assert!(!screen.contains("rows apply") && !screen.contains("not asked"), "{screen}");
+    let page = std::fs::read_to_string(out.join("overview.md")).expect("an overview");
+    assert!(page.contains("2024-11-05") && page.contains("not judged"), "{page}");
+}
+
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the test writes what the command reads")]
 fn the_script_in_the_help_of_a_host_is_one() {

@@ -32,16 +32,11 @@ fn page(findings: &Findings, rows: &[Placed], command: &str) -> ServerPage {
     let about = &findings.about;
     let name = about.name.clone().unwrap_or_else(|| "a server without a name".to_owned());
     let version = about.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
-    let spoken = about.versions.iter().filter(|(_, speaks)| speaks.is_ok());
-    let parts = [("protocol", &findings.protocol), ("hosts", &findings.hosts)];
+    let parts = [("protocol", screen::of_protocol(findings)), ("hosts", screen::of_hosts(findings))];
     ServerPage {
         server: format!("{name}{version}"),
-        speaks: spoken.map(|(version, _)| version.as_str().to_owned()).collect(),
-        counts: parts
-            .into_iter()
-            .filter(|(_, judged)| !judged.is_empty())
-            .map(|(what, judged)| (what, screen::counts(judged)))
-            .collect(),
+        speaks: screen::spoken(about).into_iter().map(str::to_owned).collect(),
+        counts: parts.into_iter().filter_map(|(what, counts)| Some((what, counts?))).collect(),
         hosts: hosts(findings),
         mend: causes(findings, rows).iter().map(mend).collect(),
         command: command.to_owned(),

@@ -4,7 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use crate::conformance::{Cause, Findings, Judged, Outcome, Placed, Weight, causes};
+use schemas::Version;
+
+use crate::conformance::{About, Cause, Findings, Judged, Outcome, Placed, VERSIONS, Weight, causes};
 use crate::print::shown;
 
 /// Most causes that are told, four lines each.
@@ -16,9 +18,9 @@ const LINE_CHARS_MAX: usize = 160;
 pub(super) fn screen(findings: &Findings, rows: &[Placed]) -> String {
     let causes = causes(findings, rows);
     let mut text = head(findings);
-    for (name, judged) in [("protocol", &findings.protocol), ("in hosts", &findings.hosts)] {
-        if !judged.is_empty() {
-            let _ = writeln!(text, "{name:<10} {}", counts(judged));
+    for (name, counts) in [("protocol", of_protocol(findings)), ("in hosts", of_hosts(findings))] {
+        if let Some(counts) = counts {
+            let _ = writeln!(text, "{name:<10} {counts}");
         }
     }
     if !findings.hosts.is_empty() {
@@ -43,7 +45,8 @@ pub(super) fn screen(findings: &Findings, rows: &[Placed]) -> String {
 /// The reason for which most rows could not be asked, and their number.
 fn unasked(findings: &Findings) -> Option<(&str, usize)> {
     let mut reasons: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for judged in findings.protocol.iter().chain(&findings.hosts) {
+    let protocol = findings.protocol.iter().filter(|_| findings.about.older.is_none());
+    for judged in protocol.chain(&findings.hosts) {
         if let Outcome::CouldNotRun(reason) = &judged.outcome {
             reasons.entry(reason).or_default().insert(&judged.row);
         }
@@ -83,14 +86,37 @@ fn head(findings: &Findings) -> String {
     let about = &findings.about;
     let name = about.name.as_deref().map_or_else(|| "a server without a name".to_owned(), shown);
     let version = about.version.as_deref().map(|version| format!(" {}", shown(version))).unwrap_or_default();
-    let spoken = about.versions.iter().filter(|(_, speaks)| speaks.is_ok());
-    let spoken: Vec<&str> = spoken.map(|(version, _)| version.as_str()).collect();
+    let spoken = spoken(about);
     let spoken = if spoken.is_empty() { "no version asked for".to_owned() } else { spoken.join(", ") };
-    format!("{name}{version} speaks {spoken}\n")
+    format!("{name}{version} speaks {}\n", shown(&spoken))
+}
+
+/// The versions that the server speaks.
+pub(super) fn spoken(about: &About) -> Vec<&str> {
+    let of_rows = about.versions.iter().filter(|(_, speaks)| speaks.is_ok());
+    of_rows.map(|(version, _)| version.as_str()).chain(about.older.as_deref()).collect()
+}
+
+/// What was found out of the protocol, in a line; none where it was not asked.
+pub(super) fn of_protocol(findings: &Findings) -> Option<String> {
+    match &findings.about.older {
+        _ if findings.protocol.is_empty() => None,
+        Some(version) => Some(format!(
+            "not judged: rows are kept for {}, not for {}; a newer SDK speaks one of them",
+            VERSIONS.map(Version::as_str).join(", "),
+            shown(version)
+        )),
+        None => Some(counts(&findings.protocol)),
+    }
+}
+
+/// What was found out of the hosts, in a line; none where none was asked.
+pub(super) fn of_hosts(findings: &Findings) -> Option<String> {
+    (!findings.hosts.is_empty()).then(|| counts(&findings.hosts))
 }
 
 /// `120 hold, 2 fail, 3 could not be asked`.
-pub(super) fn counts(judged: &[Judged]) -> String {
+fn counts(judged: &[Judged]) -> String {
     let of = |wanted: fn(&Outcome) -> bool| judged.iter().filter(|one| wanted(&one.outcome)).count();
     let parts = [
         (of(|one| matches!(one, Outcome::Passed)), "hold"),
@@ -126,7 +152,7 @@ fn works_in(judged: &[Judged]) -> String {
     format!("{whole} of {} hosts{}{}{others}", hosts.len(), if whole > 0 { ": " } else { "" }, named(true))
 }
 
-/// Three lines: what is wrong, what would be right, and where the requirement stands.
+/// Three lines: what is wrong, what would be right and what came, and where the requirement stands.
 fn entry(cause: &Cause) -> String {
     let mark = match cause.weight {
         Weight::Must => "✗ must",
@@ -137,7 +163,10 @@ fn entry(cause: &Cause) -> String {
     let mut text = format!("\n{mark:<9} {}\n", short(&cause.message));
     let expected = cause.expected.as_deref().filter(|expected| !expected.is_empty());
     let right = expected.map(|expected| format!("; right is: {expected}")).unwrap_or_default();
-    let _ = writeln!(text, "{:9} in {}{}", "", join(&cause.columns), short(&right));
+    // A result is the plain opposite of what the line says; an error may tell its author why it came.
+    let seen = cause.observed.as_deref().filter(|seen| seen.starts_with("error "));
+    let seen = seen.map(|seen| format!("; seen: {seen}")).unwrap_or_default();
+    let _ = writeln!(text, "{:9} in {}{}", "", join(&cause.columns), short(&format!("{right}{seen}")));
     let sdk = cause.sdks.iter().copied().collect::<Vec<_>>().join(" or ");
     let sdk =
         if sdk.is_empty() { sdk } else { format!("; from the SDK: the least server on {sdk} does the same") };

@@ -28,6 +28,8 @@ pub struct Cause {
     pub message: String,
     /// What would be right, where the check says it.
     pub expected: Option<String>,
+    /// What came instead where the fault was first seen.
+    pub observed: Option<String>,
     /// The rows that it fails.
     pub rows: BTreeSet<String>,
     /// The versions and hosts in which it shows.
@@ -44,7 +46,7 @@ pub fn causes(findings: &Findings, rows: &[Placed]) -> Vec<Cause> {
     let sdks = Sdks::of(findings.protocol.iter());
     for judged in findings.protocol.iter().chain(&findings.hosts) {
         let Some(placed) = rows.iter().find(|placed| placed.row.id == judged.row) else { continue };
-        let Some((message, expected)) = fault(judged, &placed.row.says) else { continue };
+        let Some(Fault { message, expected, observed }) = fault(judged, &placed.row.says) else { continue };
         let weight = match (&judged.outcome, placed.row.level) {
             (Outcome::Flaky(_), _) => Weight::Flaky,
             (_, Level::Must) => Weight::Must,
@@ -56,6 +58,7 @@ pub fn causes(findings: &Findings, rows: &[Placed]) -> Vec<Cause> {
             weight,
             message,
             expected,
+            observed,
             rows: BTreeSet::new(),
             columns: BTreeSet::new(),
             source: source.clone(),
@@ -76,17 +79,25 @@ pub fn causes(findings: &Findings, rows: &[Placed]) -> Vec<Cause> {
 }
 
 /// The message, or what the row says where there is no evidence, without the conversation in which the fault was seen, so that equal faults have equal messages.
-fn fault(judged: &Judged, says: &str) -> Option<(String, Option<String>)> {
-    let (message, expected) = match &judged.outcome {
-        Outcome::Failed(evidence) => match evidence.first() {
-            Some(first) => (first.message.as_str(), first.expected.clone()),
-            None => (says, None),
-        },
+fn fault(judged: &Judged, says: &str) -> Option<Fault> {
+    let (message, seen) = match &judged.outcome {
+        Outcome::Failed(evidence) => {
+            (evidence.first().map_or(says, |first| first.message.as_str()), evidence.first())
+        }
         Outcome::Flaky(reason) => (reason.as_str(), None),
         _ => return None,
     };
-    let message = message.split(super::protocol::WHILE).next().unwrap_or(message);
-    Some((message.to_owned(), expected))
+    let message = message.split(super::protocol::WHILE).next().unwrap_or(message).to_owned();
+    let expected = seen.and_then(|seen| seen.expected.clone());
+    let observed = seen.and_then(|seen| seen.observed.clone());
+    Some(Fault { message, expected, observed })
+}
+
+/// A fault as it was seen in one place.
+struct Fault {
+    message: String,
+    expected: Option<String>,
+    observed: Option<String>,
 }
 
 /// Where a reader finds the requirement.

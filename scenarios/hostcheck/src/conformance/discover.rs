@@ -82,6 +82,17 @@ impl Discovered {
         spoken.map(|(version, _)| *version).next_back()
     }
 
+    /// The version that it speaks where the suites cover none of those that it speaks.
+    pub(crate) fn only_older(&self) -> Option<&str> {
+        let opening = self.older.as_ref().filter(|_| self.versions.values().all(Result::is_err))?;
+        opening.opening.get("protocolVersion")?.as_str()
+    }
+
+    /// How long an answer is awaited where a server may be silent.
+    pub(crate) fn silent_after(&self) -> Duration {
+        self.slowest_start() + SILENCE_AFTER
+    }
+
     /// Time limit of a first answer.
     pub(crate) fn opens_within(&self) -> Duration {
         if self.is_mute { ANSWER_WITHIN } else { START_WITHIN }

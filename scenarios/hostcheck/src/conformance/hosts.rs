@@ -68,6 +68,9 @@ const OF_TIME: [&str; 4] = ["host.opens", "host.tools", "host.call", "host.end"]
 
 /// A host that kills sooner than this leaves a server no time to end, in milliseconds.
 const KILL_AFTER_MS_MIN: u64 = 500;
+/// How the reason of a host begins that gave a server up for its version, and for its end.
+const REFUSED_VERSION: &str = "protocol version ";
+const ENDED: &str = "the server ended during the handshake";
 /// How the reason of a host ends that gave a server up for its list.
 const LIST_TOO_SLOW: &str = "was not answered in time";
 /// The most errors of one kind that are shown.
@@ -266,8 +269,23 @@ impl Seen<'_> {
         if !opened && let Some(unknown) = self.not_waited_out() {
             return unknown;
         }
-        if let Some(alone_ms) = self.found.opened_ms.filter(|_| !opened) {
-            let facts = &self.profile.opening;
+        let facts = &self.profile.opening;
+        let (refused, ended) = (why.starts_with(REFUSED_VERSION), why.starts_with(ENDED));
+        if refused {
+            let (host, accepted) =
+                (&self.profile.identity, self.profile.identity.accepted_versions.join(", "));
+            let _ = write!(why, "; this host offers {}", *host.protocol_version);
+            let message = format!("the host gives the server up: {why}");
+            let expected =
+                format!("an answer with the version that the host offers, or with one of {accepted}");
+            return met.expect(opened, &message, &expected, &last_server_line(met));
+        }
+        if ended && *facts.probe {
+            let message = format!("the host gives the server up: {why}, which begins with `server/discover`");
+            let expected = "error -32601 for a method that the server does not know, and an open server";
+            return met.expect(opened, &message, expected, &last_server_line(met));
+        }
+        if let Some(alone_ms) = self.found.opened_ms.filter(|_| !opened && !ended) {
             let _ = write!(why, "; asked alone it answered after {}", seconds(alone_ms));
             if *facts.probe && facts.probe_timeout_ms.mark != Mark::Unknown {
                 let _ =

@@ -19,7 +19,8 @@ pub(super) fn findings(findings: &mut Findings, secrets: &[String]) {
     }
     let hide = |place: &mut String| *place = text(place, secrets);
     let about = &mut findings.about;
-    about.name.iter_mut().chain(&mut about.version).chain(&mut about.unreachable).for_each(hide);
+    let optional = [&mut about.name, &mut about.version, &mut about.older, &mut about.unreachable];
+    optional.into_iter().flatten().for_each(hide);
     for (_, speaks) in &mut about.versions {
         match speaks {
             Ok(said) | Err(said) => hide(said),
@@ -74,6 +75,7 @@ mod tests {
                 name: Some(said()),
                 version: Some(said()),
                 versions: vec![(schemas::Version::NEWEST, Err(said()))],
+                older: Some(said()),
                 unreachable: Some(said()),
             },
             protocol: vec![judged(Outcome::Failed(vec![evidence])), judged(Outcome::CouldNotRun(said()))],

@@ -112,6 +112,7 @@ pub async fn judge(plan: &Plan, progress: &dyn Fn(News)) -> Findings {
             .iter()
             .map(|(version, speaks)| (*version, speaks.as_ref().map(declared).map_err(Clone::clone)))
             .collect(),
+        older: found.only_older().map(str::to_owned),
         unreachable: found.unreachable.clone(),
     };
     let hosts = met.into_iter().flatten().collect();

@@ -24,6 +24,9 @@ struct Older {
 /// A server that starts longer than Codex lets its first turn wait for tools.
 const SLOW_START: &str = "slow start";
 
+/// A server that a probe breaks: it is silent to it and ends at the next request.
+const ENDS_AFTER_A_PROBE: &str = "ends after a probe";
+
 /// A server of the older era with these tools.
 fn with_tools(tools: Value) -> Older {
     Older {
@@ -40,9 +43,17 @@ async fn serve(server: Older, input: DuplexStream, mut output: DuplexStream) -> 
         tokio::time::sleep(std::time::Duration::from_secs(2)).await;
     }
     let mut lines = BufReader::new(input).lines();
+    let mut broken = false;
     while let Ok(Some(line)) = lines.next_line().await {
         let message: Value = serde_json::from_str(&line).expect("hosts write JSON");
         let Some(id) = message.get("id") else { continue };
+        if broken {
+            break;
+        }
+        broken = server.fault == ENDS_AFTER_A_PROBE && message["method"] == "server/discover";
+        if broken {
+            continue;
+        }
         let answer = match message["method"].as_str() {
             Some("initialize") => json!({"result": {
                 "protocolVersion": server.version.map_or_else(|| message["params"]["protocolVersion"].clone(), Value::from),
@@ -401,6 +412,25 @@ fn a_server_of_an_older_version_is_asked_for_its_tools_in_that() {
             assert_eq!(outcome, Outcome::Passed, "{row} in {version}");
         }
     }
+}
+
+#[test]
+fn a_server_that_is_given_up_for_its_version_is_told_what_the_host_offers() {
+    let server = Older { version: Some("2025-11-25"), ..with_tools(described(10)) };
+    let outcome = judged(server, "gemini-cli@0.61.0", "hosts.opens");
+    let Outcome::Failed(evidence) = &outcome else { panic!("{outcome:?}") };
+    let message = &evidence[0].message;
+    assert!(message.ends_with("\"2025-11-25\" is not supported; this host offers 2025-06-18"), "{message}");
+    let right = evidence[0].expected.as_deref().unwrap_or_default();
+    assert!(right.contains("2025-03-26, 2025-06-18"), "{right}");
+}
+
+#[test]
+fn a_server_that_a_probe_breaks_is_told_of_the_probe() {
+    let server = Older { fault: ENDS_AFTER_A_PROBE, ..with_tools(described(10)) };
+    let says = "the server ended during the handshake, which begins with `server/discover`";
+    expect(server.clone(), "claude-code@2.1.330", "hosts.opens", (FAILS, says));
+    expect(server, "gemini-cli@0.61.0", "hosts.opens", (PASSES, ""));
 }
 
 #[test]

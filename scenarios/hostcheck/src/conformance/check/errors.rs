@@ -17,8 +17,8 @@ probes! {
 async fn unknown(lab: &mut Lab) -> Result<(), Trouble> {
     let mut session = lab.open().await?;
     let reply = session.ask("hostcheck/no-such-method", json!({})).await;
-    let message = "an unknown method is not refused with the code for it";
-    lab.expect("errors.unknown-method", reply.code() == Some(-32601), message, "error -32601", &reply.say());
+    let message = format!("an unknown method {}", reply.instead_of_the_code("the one for it"));
+    lab.expect("errors.unknown-method", reply.code() == Some(-32601), &message, "error -32601", &reply.say());
     for id in [json!("hostcheck-text-id"), json!("7"), json!(9_007_199_254_740_991_i64)] {
         let from = session.wire.received.len();
         let request = session.request(&id, session.sign_of_life(), json!({}));

@@ -70,7 +70,7 @@ async fn discover_first(lab: &mut Lab, with_meta: bool, check: &'static str) -> 
     session.wire.send(&request);
     // A server of that era answers, however slow its start is; another one may be silent.
     let answers = lab.found.speaks(Version::V2026_07_28).is_some();
-    let limit = if answers { START_WITHIN } else { lab.found.slowest_start() + SILENCE_AFTER };
+    let limit = if answers { START_WITHIN } else { lab.found.silent_after() };
     let reply = session.answer_to(&id, from, limit).await;
     if reply == Reply::Gone {
         let message = "the server ends on `server/discover`, which hosts ask first";

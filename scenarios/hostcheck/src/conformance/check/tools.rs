@@ -291,10 +291,16 @@ async fn mistakes(lab: &mut Lab) -> Result<(), Trouble> {
         (json!({"name": 5}), "`tools/call` whose name is a number")
     };
     let reply = session.ask("tools/call", params).await;
-    let message = format!("{what} is no protocol error");
+    let wrong_code = format!("{what} {}", reply.instead_of_the_code("that of invalid params"));
+    let message = if reply.is_answer() { format!("{what} is no protocol error") } else { wrong_code.clone() };
     lab.expect("tools.malformed-call", reply.code().is_some(), &message, "an error", &reply.say());
-    let message = format!("{what} {}", reply.instead_of_the_code("that of invalid params"));
-    lab.expect("tools.malformed-code", reply.code() == Some(-32602), &message, "error -32602", &reply.say());
+    lab.expect(
+        "tools.malformed-code",
+        reply.code() == Some(-32602),
+        &wrong_code,
+        "error -32602",
+        &reply.say(),
+    );
     let tools = session.list("tools/list", "tools").await.unwrap_or_default();
     bad_arguments(lab, session, &tools).await
 }
