@@ -5,7 +5,7 @@ from fastmcp import FastMCP
 server = FastMCP("least-fastmcp")
 
 
-@server.tool
+@server.tool(annotations={"readOnlyHint": True})
 def add(a: int, b: int) -> int:
     """Adds two numbers."""
     return a + b

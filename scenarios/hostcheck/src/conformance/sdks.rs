@@ -16,6 +16,9 @@ struct Known {
     /// A part of the evidence that only this SDK writes.
     #[serde(default)]
     sign: Option<String>,
+    /// Others may write this too, so it does not show the SDK.
+    #[serde(default)]
+    common: bool,
     /// The SDKs with the versions in which it was seen.
     sdks: Vec<String>,
 }
@@ -31,7 +34,7 @@ impl Sdks {
     pub(super) fn of<'a>(judged: impl Iterator<Item = &'a Judged>) -> Self {
         let mut rows: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for one in judged {
-            for known in KNOWN.iter().filter(|known| known.sign.is_some() && known.fits(one)) {
+            for known in KNOWN.iter().filter(|known| known.shows_the_sdk() && known.fits(one)) {
                 for sdk in &known.sdks {
                     rows.entry(sdk).or_default().insert(&known.row);
                 }
@@ -49,6 +52,10 @@ impl Sdks {
 }
 
 impl Known {
+    fn shows_the_sdk(&self) -> bool {
+        self.sign.is_some() && !self.common
+    }
+
     fn fits(&self, judged: &Judged) -> bool {
         let shows = |text: &str| self.sign.as_deref().is_none_or(|sign| text.contains(sign));
         self.row == judged.row
@@ -103,5 +110,9 @@ mod tests {
         assert!(sdks.blame(&own).is_empty());
         let nothing = Sdks::of([&own, &cursor].into_iter());
         assert!(nothing.blame(&cursor).is_empty());
+        let wrapped = failed("tools.structured-text", r#"{"structuredContent":{"result":2}}"#);
+        let other = failed("tools.structured-text", r#"{"structuredContent":{"sum":2}}"#);
+        assert!(Sdks::of([&wrapped].into_iter()).blame(&wrapped).is_empty(), "others wrap results too");
+        assert_eq!((sdks.blame(&wrapped).len(), sdks.blame(&other).len()), (1, 0));
     }
 }
