@@ -19,11 +19,12 @@ const FOLDER: &str = "sources";
 /// The name under which the newest unreadable file is kept.
 const BROKEN_FILE: &str = "sources/bot.json.broken";
 /// The largest file that is read, in bytes.
-const FILE_BYTES_MAX: u64 = 4 * 1024 * 1024;
+const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// The most conversations that are kept; the one that was silent longest is forgotten first.
 const CONVERSATIONS_MAX: usize = 500;
-/// The most allowed people who are remembered for one conversation.
-const PEOPLE_MAX: usize = 20;
+/// The most allowed people who are remembered for one conversation. When those leave, the bot does not write there,
+/// though others are still members. A group chat of Teams has at most so many.
+const PEOPLE_MAX: usize = 250;
 /// The least time between two changes of `used_at`, so that a busy conversation does not write the file all
 /// the time.
 const USED_AT_COARSE: SignedDuration = SignedDuration::from_hours(1);
@@ -214,7 +215,24 @@ mod tests {
             file.note("c", SERVICE, "28:b", &format!("t/{n:03}"), at(0));
         }
         assert_eq!(file.conversations["c"].people.len(), PEOPLE_MAX);
-        assert!(file.conversations["c"].people.contains("t/029"));
+        assert!(file.conversations["c"].people.contains("t/259"));
+    }
+
+    #[test]
+    fn the_fullest_file_can_be_read_again() {
+        let storage = MemoryStorage::new();
+        let person =
+            |n: usize| format!("aaaaaaaa-0000-0000-0000-000000000000/bbbbbbbb-0000-0000-0000-{n:012}");
+        let people: BTreeSet<String> = (0..PEOPLE_MAX).map(person).collect();
+        let (service_url, bot_id, used_at) = (SERVICE.to_owned(), "28:b".to_owned(), at(0).to_string());
+        let one = Conversation { service_url, bot_id, people, used_at };
+        let ids = (0..CONVERSATIONS_MAX).map(|n| format!("{n:0200}"));
+        let file = Conversations {
+            conversations: ids.map(|id| (id, one.clone())).collect(),
+            ..Conversations::default()
+        };
+        file.save(&storage, 1).unwrap();
+        assert_eq!(Conversations::read(&storage, 1).unwrap(), file);
     }
 
     #[test]
