@@ -5,14 +5,14 @@
 
 mod take;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::convert::Infallible;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use tokio::time::Instant;
 
-use super::cursor::{Cursor, PENDING_MAX};
+use super::cursor::{Cursor, PENDING_MAX, SEEN_MAX};
 use super::delta::{self, Page, advice};
 use super::draft::CHAT_ID;
 use super::judge::{Bench, Reason, Verdict};
@@ -28,8 +28,9 @@ use entraclaw_sanitize::clean_name;
 
 /// The most pages in one round; the rest is read in the next.
 const ROUND_PAGES_MAX: usize = 200;
-/// How many mails are gathered and sorted together.
-const GATHERED_MAX: usize = 500;
+/// The most mails that are gathered and sorted together: as many as the marks of handled mails hold, so that a
+/// round that is read again asks for none of them twice.
+const GATHERED_MAX: usize = SEEN_MAX / 2;
 /// After a reset, a new series begins this long before the newest mail; handled mails are not news again.
 const RESET_OVERLAP: SignedDuration = SignedDuration::from_hours(72);
 /// The age at which a series is started anew: Graph limits how many mails a series with a filter holds.
@@ -42,6 +43,9 @@ const ORDER_FAILURES_MAX: u32 = 2;
 const FAILURE_PAUSE_MAX: Duration = Duration::from_secs(600);
 /// The pause before reading mails again that the journal could not keep.
 const APPEND_PAUSE: Duration = Duration::from_secs(5);
+
+/// The mails of a round by id, with their times of receipt as far as rows told them.
+type Gathered = BTreeMap<String, Option<Timestamp>>;
 
 /// Why a round ended early.
 enum Trouble {
@@ -151,7 +155,7 @@ impl<'a> Poll<'a> {
         self.parts.known.identify(&self.parts.client).await?;
         self.begin_history();
         self.go_back();
-        let mut ids: BTreeSet<String> = self.cursor.pending.keys().cloned().collect();
+        let mut gathered: Gathered = self.cursor.pending.keys().map(|id| (id.clone(), None)).collect();
         let (mut link, mut new) = self.begin_series();
         let mut asked = BTreeSet::new();
         for _ in 0..ROUND_PAGES_MAX {
@@ -159,7 +163,7 @@ impl<'a> Poll<'a> {
             let page = match delta::page(&self.parts.client, &link).await {
                 Ok(page) => page,
                 Err(error) => {
-                    self.on_missing_page(ids, Some(link).filter(|_| !new), &error).await?;
+                    self.on_missing_page(gathered, Some(link).filter(|_| !new), &error).await?;
                     return Err(self.on_refused_page(error));
                 }
             };
@@ -171,10 +175,10 @@ impl<'a> Poll<'a> {
                 tracing::warn!(count = unreadable, "mails without a usable id are passed over");
             }
             for row in rows {
-                self.on_row(row, &mut ids);
+                self.on_row(row, &mut gathered);
             }
-            if last || ids.len() >= GATHERED_MAX {
-                self.take(std::mem::take(&mut ids), Some(link.clone())).await?;
+            if last || gathered.len() >= GATHERED_MAX {
+                self.take_in_order(std::mem::take(&mut gathered), Some(link.clone())).await?;
             }
             if last {
                 let newest = self.newest.take().filter(|_| !self.held);
@@ -189,7 +193,7 @@ impl<'a> Poll<'a> {
                 break;
             }
         }
-        self.take(ids, Some(link)).await
+        self.take_in_order(gathered, Some(link)).await
     }
 
     /// On a first start, sets the time before which mails are history. The server's clock counts, and it is
@@ -232,18 +236,22 @@ impl<'a> Poll<'a> {
     /// be sorted together; after a few failures they are handled without it.
     async fn on_missing_page(
         &mut self,
-        ids: BTreeSet<String>,
+        gathered: Gathered,
         link: Option<String>,
         error: &GraphError,
     ) -> Result<(), Trouble> {
-        if ids.is_empty() || ids.len() > PENDING_MAX {
+        if gathered.is_empty() {
             return Ok(());
         }
         if self.failures >= ORDER_FAILURES_MAX && !delta::is_reset(error) {
-            return self.take(ids, link).await;
+            return self.take_in_order(gathered, link).await;
+        }
+        if gathered.len() > PENDING_MAX {
+            // The position stays, and the next round brings them all again.
+            return Ok(());
         }
         let now = self.parts.clock.now();
-        for id in ids {
+        for id in gathered.into_keys() {
             self.cursor.pending.entry(id).or_insert(now);
         }
         self.move_to(link);
@@ -277,10 +285,10 @@ impl<'a> Poll<'a> {
     }
 
     /// Notes which mail a row of the delta asks for. The last row about a mail counts.
-    fn on_row(&mut self, row: Row, ids: &mut BTreeSet<String>) {
+    fn on_row(&mut self, row: Row, gathered: &mut Gathered) {
         let (id, received, from) = match row {
             Row::Removed { id } => {
-                ids.remove(&id);
+                gathered.remove(&id);
                 self.cursor.pending.remove(&id);
                 return;
             }
@@ -294,7 +302,7 @@ impl<'a> Poll<'a> {
         }
         if self.cursor.seen.has(&id) {
             if self.cursor.is_again(received) {
-                ids.insert(id);
+                gather(gathered, id, received);
             }
             return;
         }
@@ -310,9 +318,7 @@ impl<'a> Poll<'a> {
                 }
                 self.cursor.seen.note(&id);
             }
-            None => {
-                ids.insert(id);
-            }
+            None => gather(gathered, id, received),
         }
     }
 
@@ -362,4 +368,10 @@ impl<'a> Poll<'a> {
         };
         self.status.update(|state| state.fail(failed, now));
     }
+}
+
+/// Notes a mail. A later row about it can show only what changed, and then does not tell when it was received.
+fn gather(gathered: &mut Gathered, id: String, received: Option<Timestamp>) {
+    let known = gathered.entry(id).or_default();
+    *known = received.or(*known);
 }

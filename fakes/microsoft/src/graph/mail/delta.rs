@@ -58,18 +58,16 @@ impl FakeGraph {
         let mut token = self.delta_token(mailbox, call)?;
         let now = Place { visible_ms: call.now_ms, changes: mailbox.changes.len() };
         let upto = *token.upto.get_or_insert(now);
-        let items = self.delta_items(mailbox, &token, upto, call);
+        let told = delta_changes(mailbox, &token, upto, self.seed, call);
         let size = page_items(mailbox, call);
         let full = token.page.checked_sub(mailbox.spec.empty_pages);
-        let from = full.map_or(0, |page| page * size).min(items.len());
-        let page: Vec<Value> = match full {
-            Some(_) => items.iter().skip(from).take(size).cloned().collect(),
-            None => Vec::new(),
-        };
-        if page.is_empty() && !items.is_empty() {
+        let from = full.map_or(0, |page| page * size).min(told.len());
+        let on_page = told.iter().skip(from).take(if full.is_some() { size } else { 0 });
+        let page: Vec<Value> = on_page.map(|change| self.delta_item(mailbox, &token, change, call)).collect();
+        if page.is_empty() && !told.is_empty() {
             call.trace.note(RuleId::MailEmptyPage);
         }
-        let left = items.len() - from > page.len();
+        let left = told.len() - from > page.len();
         let path = format!("{}{}", self.base_url, call.url.path());
         let mut body = json!({
             "@odata.context": format!("{}/v1.0/$metadata#Collection(message)", self.base_url),
@@ -139,49 +137,6 @@ impl FakeGraph {
         Ok(Token { epoch: mailbox.epoch, told: None, upto: None, page: 0, select: select_of(call), since_ms })
     }
 
-    /// All items of a round, in an arbitrary order.
-    fn delta_items(&self, mailbox: &Mailbox, token: &Token, upto: Place, call: &mut Call<'_>) -> Vec<Value> {
-        let changes = || mailbox.changes.iter().enumerate();
-        let in_reach = |change: &Change| {
-            let mail = mailbox.mails.get(change.number);
-            mail.is_some_and(|mail| {
-                token.since_ms.is_none_or(|since| mail.received_ms.div_euclid(1000) * 1000 >= since)
-            })
-        };
-        let mut told: Vec<(usize, &Change)> = changes()
-            .filter(|(index, change)| {
-                upto.holds(*index, change)
-                    && in_reach(change)
-                    && match token.told {
-                        None => change.kind == ChangeKind::Created,
-                        Some(told) => !told.holds(*index, change),
-                    }
-            })
-            .collect();
-        told.sort_by_key(|(index, _)| draw::bits(self.seed, &format!("delta/order/{index}")));
-        if token.told.is_none() && token.since_ms.is_some() {
-            told.truncate(FILTERED_MAX);
-        }
-        if told.len() > 1 {
-            call.trace.note(RuleId::MailDeltaUnordered);
-        }
-        if mailbox.spec.replays
-            && let Some(before) = token.told
-            && let Some(last) =
-                changes().rfind(|(index, change)| before.holds(*index, change) && in_reach(change))
-        {
-            call.trace.note(RuleId::MailDeltaReplay);
-            told.insert(0, last);
-        }
-        let mut items: Vec<Value> =
-            told.iter().map(|(_, change)| self.delta_item(mailbox, token, change, call)).collect();
-        if mailbox.spec.duplicates {
-            call.trace.note(RuleId::MailDeltaDuplicates);
-            items.extend(items.clone());
-        }
-        items
-    }
-
     fn delta_item(&self, mailbox: &Mailbox, token: &Token, change: &Change, call: &mut Call<'_>) -> Value {
         let mail = &mailbox.mails[change.number];
         let immutable = call.prefers("IdType=\"ImmutableId\"");
@@ -208,6 +163,54 @@ impl FakeGraph {
             }
         }
     }
+}
+
+/// The changes that a round tells, in an arbitrary order.
+fn delta_changes<'a>(
+    mailbox: &'a Mailbox,
+    token: &Token,
+    upto: Place,
+    seed: u64,
+    call: &mut Call<'_>,
+) -> Vec<&'a Change> {
+    let changes = || mailbox.changes.iter().enumerate();
+    let in_reach = |change: &Change| {
+        let mail = mailbox.mails.get(change.number);
+        mail.is_some_and(|mail| {
+            token.since_ms.is_none_or(|since| mail.received_ms.div_euclid(1000) * 1000 >= since)
+        })
+    };
+    let mut told: Vec<(usize, &Change)> = changes()
+        .filter(|(index, change)| {
+            upto.holds(*index, change)
+                && in_reach(change)
+                && match token.told {
+                    None => change.kind == ChangeKind::Created,
+                    Some(told) => !told.holds(*index, change),
+                }
+        })
+        .collect();
+    told.sort_by_cached_key(|(index, _)| draw::bits(seed, &format!("delta/order/{index}")));
+    if token.told.is_none() && token.since_ms.is_some() {
+        told.truncate(FILTERED_MAX);
+    }
+    if told.len() > 1 {
+        call.trace.note(RuleId::MailDeltaUnordered);
+    }
+    if mailbox.spec.replays
+        && let Some(before) = token.told
+        && let Some(last) =
+            changes().rfind(|(index, change)| before.holds(*index, change) && in_reach(change))
+    {
+        call.trace.note(RuleId::MailDeltaReplay);
+        told.insert(0, last);
+    }
+    let mut told: Vec<&Change> = told.into_iter().map(|(_, change)| change).collect();
+    if mailbox.spec.duplicates {
+        call.trace.note(RuleId::MailDeltaDuplicates);
+        told.extend(told.clone());
+    }
+    told
 }
 
 fn page_items(mailbox: &Mailbox, call: &mut Call<'_>) -> usize {

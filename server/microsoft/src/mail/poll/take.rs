@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures_util::stream::{self, StreamExt as _};
 use jiff::{SignedDuration, Timestamp};
 
-use super::{Poll, Trouble};
+use super::{Gathered, Poll, Trouble};
 use crate::graph::GraphError;
 use crate::mail::cursor::PENDING_MAX;
 use crate::mail::delta;
@@ -19,6 +19,8 @@ use entraclaw_inbox::journal::{Interaction, InteractionKind};
 use entraclaw_inbox::record::{Channel, Draft};
 use entraclaw_inbox::source::SourceState;
 
+/// How many mails are held in memory at a time.
+const TAKEN_MAX: usize = 500;
 /// How many mails are read at the same time; Graph allows four requests, and the tools need one.
 const READS_MAX: usize = 3;
 /// How long one mail is tried in a round.
@@ -43,8 +45,27 @@ struct Reading {
 }
 
 impl Poll<'_> {
+    /// Takes all mails in the order of their receipt, some at a time. The position moves with the last of them.
+    pub(super) async fn take_in_order(
+        &mut self,
+        gathered: Gathered,
+        link: Option<String>,
+    ) -> Result<(), Trouble> {
+        let mut waiting: Vec<(Option<Timestamp>, String)> =
+            gathered.into_iter().map(|(id, received)| (received, id)).collect();
+        // Mails without a known time waited for a page that failed, so they are the oldest.
+        waiting.sort_unstable();
+        let only_ids = |some: Vec<(Option<Timestamp>, String)>| some.into_iter().map(|(_, id)| id).collect();
+        while waiting.len() > TAKEN_MAX {
+            let later = waiting.split_off(TAKEN_MAX);
+            let here = self.cursor.link.clone();
+            self.take(only_ids(std::mem::replace(&mut waiting, later)), here).await?;
+        }
+        self.take(only_ids(waiting), link).await
+    }
+
     /// Reads and judges mails, appends the news, and then moves the position to `link`.
-    pub(super) async fn take(&mut self, ids: BTreeSet<String>, link: Option<String>) -> Result<(), Trouble> {
+    async fn take(&mut self, ids: BTreeSet<String>, link: Option<String>) -> Result<(), Trouble> {
         let mut round = Reading::default();
         let failed_before = self.mails_failed;
         self.read(&self.in_turn(&ids), &mut round).await;

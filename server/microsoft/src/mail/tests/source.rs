@@ -34,6 +34,40 @@ async fn mails_of_several_pages_come_in_the_order_of_their_receipt() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn more_mails_than_are_held_at_a_time_come_in_the_order_of_their_receipt() {
+    let house = House::new().await;
+    let names: Vec<String> = (0..1_200).map(|n| format!("m{n:04}")).collect();
+    for (name, second) in names.iter().zip(1..) {
+        house.mailbox.mail(name, second, MailSpec::default()).await;
+    }
+    house.run_s(600).await;
+    assert_eq!(house.news(), names);
+}
+
+#[tokio::test(start_paused = true)]
+async fn many_mails_do_not_wait_for_ever_for_a_page_that_fails() {
+    let house = House::new().await;
+    let names: Vec<String> = (0..1_200).map(|n| format!("m{n:04}")).collect();
+    for (name, second) in names.iter().zip(1..) {
+        house.mailbox.mail(name, second, MailSpec::default()).await;
+    }
+    let mut pages = 0;
+    house.mailbox.fault(move |line| {
+        if line.contains("/delta") {
+            pages = if line.contains("skiptoken=") { pages + 1 } else { 0 };
+        }
+        (pages > 21 && line.contains("/delta")).then(|| Reply::error(503, "ServiceUnavailable"))
+    });
+    house.run_s(900).await;
+    assert!(house.news().len() > 1_000, "{}", house.news().len());
+    house.mailbox.heal();
+    house.run_s(900).await;
+    let mut news = house.news();
+    news.sort();
+    assert_eq!(news, names);
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_is_old_removed_partial_or_a_repeat_is_no_news() {
     let house = House::new().await;
     let mailbox = &house.mailbox;
