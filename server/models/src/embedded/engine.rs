@@ -1,7 +1,8 @@
 //! The model itself: its weights, its tokens, and the state of the last conversation.
 //!
-//! A state is never cut: it goes on where it is the begin of the question and of what was said, and starts again else. It
-//! starts again too where it is a token ahead of what the reader has, as it often is when a question is dropped.
+//! A state is never cut: it goes on where it is the beginning of the question and of what was said, and starts again else.
+//! So it must never be ahead of what its reader has when a question is dropped: a token is read when the next one is made.
+//! It is ahead only where a part of a character was held back, or what may be the call of a tool.
 //! The question is read in parts of a fixed length and what was said token by token, as it was made, so that the numbers
 //! are the same to the last bit.
 
@@ -19,8 +20,10 @@ use super::required::Call;
 
 /// How many tokens of a question are read at once. Between two parts it is seen whether the caller still waits.
 const PART_TOKENS: usize = 64;
-/// How many states are held, and how many answers are remembered by their tokens.
-const HELD_MAX: usize = 8;
+/// How many states are held. Each has its keys and values, which for a model of 135 million parameters are 46 kB a token.
+const HELD_MAX: usize = 4;
+/// How many answers are remembered by their tokens.
+const REMEMBERED_MAX: usize = 8;
 
 /// A loaded model.
 pub(super) struct Engine {
@@ -37,6 +40,8 @@ pub(super) struct Engine {
     /// The tokens of this answer, and how many bytes of their text are out.
     made: Vec<u32>,
     out: usize,
+    /// The last of them, which is read when the next one is made.
+    unread: Option<u32>,
 }
 
 #[derive(Clone)]
@@ -77,16 +82,18 @@ impl Engine {
             remembered: VecDeque::new(),
             made: Vec::new(),
             out: 0,
+            unread: None,
         })
     }
 
     /// The tokens of the question and of what was said: those by which it was made, where they are remembered.
-    pub(super) fn tokens(&self, prompt: &str, said: &str) -> Result<(Vec<u32>, Vec<u32>), String> {
+    pub(super) fn tokens(&mut self, prompt: &str, said: &str) -> Result<(Vec<u32>, Vec<u32>), String> {
+        self.remember();
         let prompt = self.encode(prompt)?;
         if said.is_empty() {
             return Ok((prompt, Vec::new()));
         }
-        for whole in self.remembered.iter().rev().chain([&self.state.tokens]) {
+        for whole in self.remembered.iter().rev() {
             let Some(after) = whole.strip_prefix(prompt.as_slice()) else { continue };
             for length in 1..=after.len() {
                 let text = self.decode(&after[..length])?;
@@ -105,7 +112,7 @@ impl Engine {
     /// Reads what was asked and said; how many tokens of it were already read.
     pub(super) fn begin(&mut self, prompt: &[u32], said: &[u32], gone: &AtomicBool) -> Result<usize, String> {
         self.remember();
-        (self.made, self.out) = (Vec::new(), 0);
+        self.out = 0;
         let all = [prompt, said].concat();
         let read = self.state.tokens.len();
         let goes_on =
@@ -114,23 +121,22 @@ impl Engine {
         if !goes_on {
             self.state = State { weights: self.fresh.clone(), tokens: Vec::new(), next: None };
             for part in prompt.chunks(PART_TOKENS) {
-                if gone.load(Ordering::Relaxed) {
-                    return Err("its caller does not wait for it any more".to_owned());
-                }
+                still_waits(gone)?;
                 self.read(part)?;
             }
         }
         for &token in &all[self.state.tokens.len()..] {
-            if gone.load(Ordering::Relaxed) {
-                return Err("its caller does not wait for it any more".to_owned());
-            }
+            still_waits(gone)?;
             self.read(&[token])?;
         }
         Ok(cached)
     }
 
-    /// Makes one token and returns its text; nothing at the end of the answer.
+    /// Makes one token and returns its text; nothing at the end of the answer. Whoever asks for it has the text of the last one.
     pub(super) fn step(&mut self, call: Option<&Call>) -> Result<Option<String>, String> {
+        if let Some(last) = self.unread.take() {
+            self.read(&[last])?;
+        }
         let Some(next) = &self.state.next else { return Err("no question was read".to_owned()) };
         let likely: Vec<f32> = next.to_vec1().map_err(told)?;
         let token = match call {
@@ -141,7 +147,7 @@ impl Engine {
             return Ok(None);
         }
         self.made.push(token);
-        self.read(&[token])?;
+        self.unread = Some(token);
         let text = self.decode(&self.made)?;
         // The bytes of a character may be in several tokens.
         if text.ends_with('\u{fffd}') {
@@ -186,10 +192,11 @@ impl Engine {
         if self.made.is_empty() {
             return;
         }
-        if self.remembered.len() >= HELD_MAX {
+        if self.remembered.len() >= REMEMBERED_MAX {
             self.remembered.pop_front();
         }
-        self.remembered.push_back(self.state.tokens.clone());
+        let tokens = self.state.tokens.iter().copied().chain(self.unread.take());
+        self.remembered.push_back(tokens.collect());
         self.made.clear();
     }
 
@@ -228,6 +235,14 @@ impl Engine {
     fn decode(&self, tokens: &[u32]) -> Result<String, String> {
         self.tokenizer.decode(tokens, true).map_err(told)
     }
+}
+
+/// Fails when the caller has gone.
+pub(super) fn still_waits(gone: &AtomicBool) -> Result<(), String> {
+    if gone.load(Ordering::Relaxed) {
+        return Err("its caller does not wait for it any more".to_owned());
+    }
+    Ok(())
 }
 
 fn best(likely: &[f32]) -> Option<u32> {

@@ -18,7 +18,7 @@ use crate::answer::{Answer, Piece, Stop};
 use crate::answering::Answering;
 use crate::model::{Facts, Held, Model, ModelError};
 use crate::question::{Question, ToolChoice};
-use engine::Engine;
+use engine::{Engine, still_waits};
 use required::Call;
 
 /// A model in this process.
@@ -67,20 +67,30 @@ impl EmbeddedModel {
         done.await.map_err(|error| failed(error.to_string()))?.map_err(failed)
     }
 
+    /// The same, for a question. When it begins its caller may have gone, and others may have asked.
+    async fn work_for<T: Send + 'static>(
+        &self,
+        gone: &Gone,
+        work: impl FnOnce(&mut Engine) -> Result<T, String> + Send + 'static,
+    ) -> Result<T, ModelError> {
+        let flag = Arc::clone(&gone.0);
+        self.work(move |engine| still_waits(&flag).and_then(|()| work(engine))).await
+    }
+
     async fn answer(&self, question: &Question, pieces: mpsc::Sender<Piece>) -> Result<Answer, ModelError> {
         let _one = self.asking.lock().await;
         let said = question.said.clone().unwrap_or_default();
         let prompt = template::render(question);
-        let (prompt, said) = self.work(move |engine| engine.tokens(&prompt, &said)).await?;
+        let gone = Gone(Arc::default());
+        let (prompt, said) = self.work_for(&gone, move |engine| engine.tokens(&prompt, &said)).await?;
         let begun = prompt.len() + said.len();
         if begun >= self.context {
             let count = |number: usize| u64::try_from(number).ok();
             let (tokens, context) = (count(begun), count(self.context));
             return Err(ModelError::TooLong { model: self.name.clone(), tokens, context });
         }
-        let gone = Gone(Arc::default());
         let flag = Arc::clone(&gone.0);
-        let cached = self.work(move |engine| engine.begin(&prompt, &said, &flag)).await?;
+        let cached = self.work_for(&gone, move |engine| engine.begin(&prompt, &said, &flag)).await?;
         // What comes goes on for certain: nothing of it is a repetition that has to be taken away.
         let mut answering = Answering::certain(question, pieces);
         let most = question.tokens_max.and_then(|most| usize::try_from(most).ok()).unwrap_or(self.context);
@@ -90,7 +100,7 @@ impl EmbeddedModel {
         answering.stop = Some(Stop::Length);
         while made < most {
             let allowed = call.clone();
-            let Some(text) = self.work(move |engine| engine.step(allowed.as_ref())).await? else {
+            let Some(text) = self.work_for(&gone, move |engine| engine.step(allowed.as_ref())).await? else {
                 answering.stop = Some(Stop::Done);
                 break;
             };
@@ -104,7 +114,7 @@ impl EmbeddedModel {
                 }
             }
         }
-        let rest = self.work(|engine| Ok(engine.rest())).await?;
+        let rest = self.work_for(&gone, |engine| Ok(engine.rest())).await?;
         answering.text(&rest).await?;
         let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
         (answering.usage.input, answering.usage.output) = (count(begun), count(made));
