@@ -29,7 +29,7 @@ pub(super) fn screen(findings: &Findings, rows: &[Placed]) -> String {
     if let Some((reason, rows)) = unasked(findings) {
         let _ = writeln!(text, "{:<10} {}: {}", "not asked", count(rows, "row", "rows"), short(reason));
     }
-    // What a server must do is told in full, whoever has to mend it.
+    // What a server must do is told in full, also where its SDK has to mend it.
     let (of_sdk, own): (Vec<&Cause>, Vec<&Cause>) =
         causes.iter().partition(|cause| !cause.sdks.is_empty() && cause.weight != Weight::Must);
     for cause in own.iter().take(CAUSES_MAX) {

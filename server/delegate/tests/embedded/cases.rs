@@ -51,7 +51,7 @@ fn person() -> Submission {
     Submission::person(QUESTION)
 }
 
-/// The answer to the task when nobody interrupts it.
+/// The answer to the task when it is not interrupted.
 async fn uninterrupted(path: &Path) -> String {
     let rig = Rig::begin(&Watched::open(path), &Memory::default(), NoTools);
     let view = rig.answer(task()).await;

@@ -132,7 +132,7 @@ impl Engine {
         Ok(cached)
     }
 
-    /// Makes one token and returns its text; nothing at the end of the answer. Whoever asks for it has the text of the last one.
+    /// Makes one token and returns its text; nothing at the end of the answer. Its caller has the text of the last one.
     pub(super) fn step(&mut self, call: Option<&Call>) -> Result<Option<String>, String> {
         if let Some(last) = self.unread.take() {
             self.read(&[last])?;

@@ -105,7 +105,7 @@ impl InstalledDelegation {
         paths.filter(|path| path.extension().is_some_and(|ending| ending == "sock")).collect()
     }
 
-    /// Kills the engines that a bridge has started: nobody else knows of them.
+    /// Kills the engines that a bridge has started: no one else knows of them.
     #[cfg(unix)]
     async fn kill_spawned(&self) {
         for socket in self.sockets() {
