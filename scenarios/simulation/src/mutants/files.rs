@@ -25,7 +25,7 @@ pub(super) struct FaultyFiles {
 }
 
 impl Files for FaultyFiles {
-    fn list(&self, folder: &Path) -> io::Result<Vec<String>> {
+    fn list(&self, folder: &Path) -> io::Result<Arc<[String]>> {
         self.inner.list(folder)
     }
 
