@@ -105,7 +105,9 @@ mod tests {
         };
         assert_eq!(rest("one two", &[" three"]), ("one two", " three".to_owned()));
         assert_eq!(rest("one two ", &[" three"]), ("one two", "three".to_owned()));
-        assert_eq!(rest("one \n\n", &["\n", "\ntwo"]), ("one", "\ntwo".to_owned()));
+        assert_eq!(rest("one\n\n", &["\n", "\ntwo"]), ("one", "two".to_owned()));
+        // Blanks that differ from those that were there are the model's own.
+        assert_eq!(rest("one \n", &["\ntwo"]), ("one", "\ntwo".to_owned()));
         assert_eq!(rest("one \n", &[" ", "", "\n", "\ntwo"]), ("one", "\ntwo".to_owned()));
         assert_eq!(rest("one ", &["two"]), ("one", "two".to_owned()));
     }
