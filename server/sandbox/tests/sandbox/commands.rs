@@ -254,7 +254,8 @@ async fn git_acts_on_no_repository_inside_a_worktree() {
     let tree = Worktree::new(&world.project(), "t1", &world.path("base")).await.unwrap();
     let ran = world.path("ran");
     let script = format!(
-        "git init -q sub && cd sub && git config user.name a && git config user.email a@contoso.com && \
+        "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@contoso.com GIT_COMMITTER_NAME=a \
+         GIT_COMMITTER_EMAIL=a@contoso.com; git init -q sub && cd sub && \
          echo 'g filter=e' > .gitattributes && echo hi > g && git add . && git commit -qm s && \
          git config filter.e.clean 'touch {}; cat' && cd .. && git add --all && git commit -qm t && echo ho > sub/g",
         ran.display()
