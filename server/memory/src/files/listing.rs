@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 const NAMES_MIN: usize = 256;
 /// Most folders whose names are kept.
 const FOLDERS_MAX: usize = 1_000;
+/// How long names are kept: not every file system tells by a folder's times that a name has come.
+const KEPT_FOR: Duration = Duration::from_secs(60);
 /// How long a folder must have stood as it does before it is listed. The coarsest times, those of FAT, are 2 s apart.
 const REST: Duration = Duration::from_secs(3);
 
@@ -36,14 +38,16 @@ struct Listing {
     stamp: Stamp,
     /// When it was first seen so.
     since: Instant,
-    /// The names, once they were listed in a folder that rested.
-    names: Option<Arc<[String]>>,
+    /// The names, once they were listed in a folder that rested, and when.
+    names: Option<(Instant, Arc<[String]>)>,
 }
 
 impl Listings {
-    /// The names in a folder that stands as it did when they were listed.
-    fn get(&self, folder: &Path, stamp: Stamp) -> Option<Arc<[String]>> {
-        self.folders.get(folder).filter(|known| known.stamp == stamp)?.names.clone()
+    /// The names in a folder that stands as it did when they were listed, not long before `now`.
+    fn get(&self, folder: &Path, stamp: Stamp, now: Instant) -> Option<Arc<[String]>> {
+        let known = self.folders.get(folder).filter(|known| known.stamp == stamp)?;
+        let (listed, names) = known.names.as_ref()?;
+        (now.saturating_duration_since(*listed) < KEPT_FOR).then(|| Arc::clone(names))
     }
 
     /// Takes note of names that were listed after `now`, and keeps them if the folder had rested.
@@ -54,7 +58,7 @@ impl Listings {
         }
         if let Some(known) = self.folders.get_mut(folder).filter(|known| known.stamp == stamp) {
             if now.saturating_duration_since(known.since) >= REST {
-                known.names = Some(Arc::clone(names));
+                known.names = Some((now, Arc::clone(names)));
             }
             return;
         }
@@ -73,11 +77,11 @@ pub(super) fn names(
 ) -> io::Result<Arc<[String]>> {
     let stamp = stamp(found);
     let kept = || KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(names) = kept().get(folder, stamp) {
-        return Ok(names);
-    }
     #[expect(clippy::disallowed_methods, reason = "a real folder rests in real time")]
     let now = Instant::now();
+    if let Some(names) = kept().get(folder, stamp, now) {
+        return Ok(names);
+    }
     let names = list()?.into();
     kept().note(folder, stamp, now, &names);
     Ok(names)
@@ -102,15 +106,23 @@ mod tests {
         let (folder, begun) = (Path::new("/a"), Instant::now());
         for after in [Duration::ZERO, REST / 2] {
             listings.note(folder, [1; 6], begun + after, &long);
-            assert_eq!(listings.get(folder, [1; 6]), None, "{after:?}");
+            assert_eq!(listings.get(folder, [1; 6], begun + after), None, "{after:?}");
         }
-        listings.note(folder, [1; 6], begun + REST, &long);
-        assert_eq!(listings.get(folder, [1; 6]), Some(Arc::clone(&long)));
-        assert_eq!(listings.get(folder, [2; 6]), None);
+        let rested = begun + REST;
+        listings.note(folder, [1; 6], rested, &long);
+        assert_eq!(listings.get(folder, [1; 6], rested), Some(Arc::clone(&long)));
+        assert_eq!(listings.get(folder, [2; 6], rested), None);
+        // After a while they are listed anew, also where the folder seems to rest.
+        assert_eq!(listings.get(folder, [1; 6], rested + KEPT_FOR), None);
+        listings.note(folder, [1; 6], rested + KEPT_FOR, &long);
+        assert_eq!(listings.get(folder, [1; 6], rested + KEPT_FOR), Some(Arc::clone(&long)));
         // A name has come: the folder has to rest again.
-        listings.note(folder, [2; 6], begun + 2 * REST, &long);
-        assert_eq!((listings.get(folder, [2; 6]), listings.get(folder, [1; 6])), (None, None));
-        listings.note(folder, [2; 6], begun + 3 * REST, &short);
+        listings.note(folder, [2; 6], rested, &long);
+        assert_eq!(
+            (listings.get(folder, [2; 6], rested), listings.get(folder, [1; 6], rested)),
+            (None, None)
+        );
+        listings.note(folder, [2; 6], rested + REST, &short);
         assert!(listings.folders.is_empty());
         for n in 0..=FOLDERS_MAX {
             listings.note(&PathBuf::from(n.to_string()), [1; 6], begun, &long);
@@ -119,23 +131,18 @@ mod tests {
     }
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the system's times are some milliseconds apart")]
     fn a_name_that_comes_or_goes_gives_a_folder_another_stamp() {
         let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
         let see = || stamp(&folder.path().metadata().unwrap());
-        let (path, before) = (folder.path().join("a"), see());
-        // The system's times are some milliseconds apart.
-        let changes = |before: Stamp, change: &dyn Fn()| loop {
-            change();
-            if see() != before {
-                return see();
-            }
-        };
         let create = || std::fs::File::create(&path).map(drop).unwrap();
-        let there = changes(before, &create);
-        let gone = changes(there, &|| {
-            create();
-            nix::unistd::unlink(&path).unwrap();
-        });
-        assert!(before != there && there != gone);
+        let remove = || nix::unistd::unlink(&path).unwrap();
+        for change in [&create as &dyn Fn(), &remove] {
+            let before = see();
+            std::thread::sleep(Duration::from_millis(50));
+            change();
+            assert_ne!(see(), before);
+        }
     }
 }
