@@ -41,9 +41,9 @@ struct Close {
     best: Vec<Judged>,
 }
 
-/// What a look at some of the best sessions has shown.
+/// What was found in a portion of the best sessions.
 #[derive(Default)]
-struct Looked {
+struct Portion {
     /// The sessions that answer, each with its place among the best ones.
     close: Vec<(usize, Close)>,
     /// How many do not.
@@ -54,7 +54,7 @@ struct Looked {
     share: f32,
 }
 
-impl Looked {
+impl Portion {
     fn join(mut self, other: Self) -> Self {
         self.close.extend(other.close);
         let (gone, is_cut) = (self.gone + other.gone, self.is_cut || other.is_cut);
@@ -99,57 +99,57 @@ impl Memory {
     ) -> Result<(Answer, Vec<Close>, f32), MemoryError> {
         let is_of_phrases = !ask.phrases.is_empty();
         let ranking = self.rank(ask, filter, limit, reach)?;
-        let look = |part: usize, parts: usize| {
+        let read = |part: usize, parts: usize| {
             let sessions = ranking.sessions.iter().enumerate().skip(part).step_by(parts);
-            self.look_at(sessions, ask, meanings, filter, reach.bytes / parts)
+            self.portion(sessions, ask, meanings, filter, reach.bytes / parts)
         };
-        let mut looked = if ranking.sessions.len() < MANY_SESSIONS {
-            look(0, 1)?
+        let mut whole = if ranking.sessions.len() < MANY_SESSIONS {
+            read(0, 1)?
         } else {
             std::thread::scope(|scope| {
-                let beside = scope.spawn(|| look(1, 2));
-                let looked = look(0, 2);
+                let beside = scope.spawn(|| read(1, 2));
+                let one = read(0, 2);
                 let other = beside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-                looked.map(|looked| looked.join(other))
+                one.map(|one| one.join(other))
             })?
         };
-        let is_cut = is_of_phrases && (looked.is_cut || ranking.sessions.len() < ranking.total);
-        let found = looked.close.len();
-        let mut total = if is_of_phrases { found } else { ranking.total - looked.gone };
+        let is_cut = is_of_phrases && (whole.is_cut || ranking.sessions.len() < ranking.total);
+        let found = whole.close.len();
+        let mut total = if is_of_phrases { found } else { ranking.total - whole.gone };
         if is_of_phrases || !filter.is_of_sessions() {
             total = total.max(found);
         }
-        looked.close.sort_by(|(place, one), (other_place, other)| {
+        whole.close.sort_by(|(place, one), (other_place, other)| {
             other.score.total_cmp(&one.score).then(place.cmp(other_place))
         });
-        let close = looked.close.into_iter().map(|(_, close)| close).collect();
-        Ok((Answer { total, is_cut, ..Answer::default() }, close, looked.share))
+        let close = whole.close.into_iter().map(|(_, close)| close).collect();
+        Ok((Answer { total, is_cut, ..Answer::default() }, close, whole.share))
     }
 
     /// Reads some of the best sessions, each with its place among them, and judges them.
-    fn look_at<'r>(
+    fn portion<'r>(
         &self,
         sessions: impl Iterator<Item = (usize, &'r Ranked)>,
         ask: &Ask,
         meanings: Option<&Meanings>,
         filter: &Filter,
         mut budget: usize,
-    ) -> Result<Looked, MemoryError> {
+    ) -> Result<Portion, MemoryError> {
         let judge = Judge::new(ask, meanings.map(|meanings| Meant::new(meanings, ask)));
         let scout = Scout::new(ask);
-        let mut looked = Looked::default();
+        let mut portion = Portion::default();
         for (place, ranked) in sessions {
             if budget == 0 {
-                looked.is_cut = true;
+                portion.is_cut = true;
                 break;
             }
             match self.look(ranked, &judge, &scout, filter, &mut budget)? {
-                Some(found) => looked.close.push((place, found)),
-                None => looked.gone += 1,
+                Some(found) => portion.close.push((place, found)),
+                None => portion.gone += 1,
             }
         }
-        looked.share = judge.share();
-        Ok(looked)
+        portion.share = judge.share();
+        Ok(portion)
     }
 
     /// Reads the best pages of a session; `None` if nothing there answers.

@@ -104,9 +104,7 @@ impl Found {
             self.all.iter_mut().for_each(|all| all.push((group, candidate)));
         }
     }
-}
 
-impl Found {
     /// Adds what later segments tell, as if they had been looked into after these.
     fn join(&mut self, later: Self) {
         for (tally, later) in self.tallies.iter_mut().zip(later.tallies) {
