@@ -1,7 +1,7 @@
 //! The delegation engine: people and hosts hand tasks to one local model, in one conversation a project, and the person
 //! always goes first.
 //!
-//! From the ground up: `source`, `hint`, `call`, `task`, `message` and `issue` are what is kept, `store` keeps it, `queue` says whose turn
+//! From the ground up: `source`, `hint`, `call`, `task`, `message` and `issue` are what is kept, `sentences` what is said of a task, `store` keeps it, `queue` says whose turn
 //! it is, `limits` how often a client may ask, `tool` is the seam to what a model may do in the project, `engine` does
 //! the work, `outbox` brings results to the inbox of hosts that have gone or sleep, `provider` offers it to hosts.
 //!
@@ -16,6 +16,7 @@ mod message;
 mod outbox;
 pub mod provider;
 mod queue;
+pub mod sentences;
 mod source;
 pub mod store;
 mod task;

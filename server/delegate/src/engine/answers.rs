@@ -17,17 +17,12 @@ use super::view::{
 };
 use crate::issue::Issue;
 use crate::message::Speaker;
+use crate::sentences::{APPROVING, ASKING, LOOKING, WRITING};
 use crate::store::{NewTask, Reported, StoreError};
 use crate::task::{CallState, Task, TaskId, TaskState};
 
 /// Most messages that are told at a time.
 const MESSAGES_MAX: usize = 1_000;
-/// What is said while the facts of the model are read.
-const LOOKING: &str = "Looking at the model";
-/// What is said while a tool call waits for a person.
-const APPROVING: &str = "Waiting for a person's approval";
-/// What is said between a question and the first word of its answer.
-const ASKING: &str = "Waiting for the model's first word";
 
 impl Core {
     pub(super) fn submit(
@@ -118,7 +113,7 @@ impl Core {
                 None => LOOKING.to_owned(),
             },
             Doing::BringingBack(..) | Doing::Holding(..) => "Going on where it was".to_owned(),
-            Doing::Asking(asking) if asking.has_said() => "Writing the answer".to_owned(),
+            Doing::Asking(asking) if asking.has_said() => WRITING.to_owned(),
             Doing::Asking(_) => ASKING.to_owned(),
             Doing::Reporting(..) => "Keeping what was done".to_owned(),
             Doing::Tool(running) => says(&running.request),

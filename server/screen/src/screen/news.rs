@@ -1,6 +1,7 @@
 //! What becomes of the screen when the engine tells something.
 
 use entraclaw_delegate::TaskState;
+use entraclaw_delegate::sentences::{ASKING, WRITING};
 
 use super::{Active, Screen, notes};
 use crate::news::{Everything, News, Task};
@@ -10,10 +11,6 @@ use crate::talk::Talk;
 const TASKS_MAX: usize = 1_000;
 /// What is done while the model can't be asked; why, the screen says above.
 const AWAY: &str = "Waiting for the model";
-/// What is done between a question and the first word of its answer, as the engine says it.
-const ASKING: &str = "Waiting for the model's first word";
-/// What is done while an answer comes, as the engine says it.
-const WRITING: &str = "Writing the answer";
 
 impl Screen {
     pub(super) fn hear(&mut self, news: News) {
