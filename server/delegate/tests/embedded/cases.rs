@@ -9,7 +9,7 @@ use entraclaw_models::Role;
 use libtest_mimic::{Arguments, Trial};
 use tokio::runtime::Builder;
 
-use crate::rig::{NOTES, NoTools, Notes, Rig};
+use crate::rig::{NOTES, Project, Rig};
 use crate::watched::{Asked, Watched};
 
 /// A task whose answer ends by itself.
@@ -53,7 +53,7 @@ fn person() -> Submission {
 
 /// The answer to the task when it is not interrupted.
 async fn uninterrupted(path: &Path) -> String {
-    let rig = Rig::begin(&Watched::open(path), &Memory::default(), NoTools);
+    let rig = Rig::begin(&Watched::open(path), &Memory::default());
     let view = rig.answer(task()).await;
     println!("whole: {:?} {:?} {:?}", view.task.result, view.task.notes, view.task.tokens);
     assert_eq!((view.task.state, view.task.resumed), (TaskState::Completed, None));
@@ -78,7 +78,7 @@ fn assert_completed(task: &Task, resumed: Option<Resumption>) {
 }
 
 async fn a_person_is_answered(path: PathBuf) {
-    let rig = Rig::begin(&Watched::open(&path), &Memory::default(), NoTools);
+    let rig = Rig::begin(&Watched::open(&path), &Memory::default());
     let mut events = rig.engine.events();
     let task = rig.answer(person()).await.task;
     println!("answer: {:?} {:?}", task.result, task.tokens);
@@ -97,7 +97,7 @@ async fn a_person_is_answered(path: PathBuf) {
 }
 
 async fn a_tool_is_run_and_its_result_answered(path: PathBuf) {
-    let rig = Rig::begin(&Watched::open(&path), &Memory::default(), Notes);
+    let rig = Rig::begin_in(Project { has_tool: true }, &Watched::open(&path), &Memory::default());
     let words = "Read notes.txt. When is the meeting?";
     let view = rig.answer(Submission::host("claude-code", words)).await;
     println!("answer: {:?} {:?} {:?}", view.task.result, view.task.notes, view.task.tokens);
@@ -120,7 +120,7 @@ async fn a_tool_is_run_and_its_result_answered(path: PathBuf) {
 
 async fn a_task_goes_on_exactly_where_a_person_paused_it(path: PathBuf) {
     let whole = uninterrupted(&path).await;
-    let mut rig = Rig::begin(&Watched::open(&path), &Memory::default(), NoTools);
+    let mut rig = Rig::begin(&Watched::open(&path), &Memory::default());
     let task = rig.submit(task()).await;
     let mut partial = String::new();
     for pieces in [3, 20] {
@@ -149,14 +149,14 @@ async fn a_task_goes_on_exactly_where_a_person_paused_it(path: PathBuf) {
 async fn a_paused_task_goes_on_exactly_after_a_crash(path: PathBuf) {
     let whole = uninterrupted(&path).await;
     let (model, memory) = (Watched::open(&path), Memory::default());
-    let mut rig = Rig::begin(&model, &memory, NoTools);
+    let mut rig = Rig::begin(&model, &memory);
     let task = rig.submit(task()).await;
     rig.says(&task, 12).await;
     let person = rig.submit(person()).await;
     let partial = rig.paused(&task).await.task.partial;
     rig.says(&person, 2).await;
     rig.crash().await;
-    let rig = Rig::begin(&model, &memory, NoTools);
+    let rig = Rig::begin(&model, &memory);
     assert_completed(&rig.ended(&person).await.task, Some(Resumption::Continued));
     let ended = rig.ended(&task).await.task;
     assert_completed(&ended, Some(Resumption::Exact));
@@ -168,11 +168,11 @@ async fn a_paused_task_goes_on_exactly_after_a_crash(path: PathBuf) {
 async fn a_task_goes_on_from_its_text_after_a_crash(path: PathBuf) {
     let whole = uninterrupted(&path).await;
     let memory = Memory::default();
-    let mut rig = Rig::begin(&Watched::open(&path), &memory, NoTools);
+    let mut rig = Rig::begin(&Watched::open(&path), &memory);
     let task = rig.submit(task()).await;
     rig.says(&task, 20).await;
     rig.crash().await;
-    let rig = Rig::begin(&Watched::open(&path), &memory, NoTools);
+    let rig = Rig::begin(&Watched::open(&path), &memory);
     let ended = rig.ended(&task).await.task;
     println!("notes: {:?}", ended.notes);
     assert_completed(&ended, Some(Resumption::Continued));

@@ -29,12 +29,17 @@ pub(crate) struct Rig {
 }
 
 impl Rig {
-    /// An engine that may use these tools.
-    pub(crate) fn begin(model: &Arc<Watched>, memory: &Memory, toolbox: impl Toolbox + 'static) -> Self {
+    /// An engine without tools.
+    pub(crate) fn begin(model: &Arc<Watched>, memory: &Memory) -> Self {
+        Self::begin_in(Project { has_tool: false }, model, memory)
+    }
+
+    /// An engine that works in this project.
+    pub(crate) fn begin_in(project: Project, model: &Arc<Watched>, memory: &Memory) -> Self {
         let parts = EngineParts {
             place: Place::Memory(memory.clone()),
             model: Arc::clone(model) as _,
-            toolbox: Arc::new(toolbox),
+            toolbox: Arc::new(project),
             clock: Arc::new(SystemClock),
             random: Arc::new(SplitMix::seeded(1)),
             bounds: Bounds {
@@ -99,37 +104,19 @@ impl Rig {
     }
 }
 
-/// A project without tools.
-pub(crate) struct NoTools;
-
-impl Toolbox for NoTools {
-    fn tools(&self) -> Vec<ToolSchema> {
-        Vec::new()
-    }
-
-    fn patience(&self, _name: &str) -> Patience {
-        Patience::Wait
-    }
-
-    fn run<'a>(
-        &'a self,
-        request: &'a ToolRequest,
-        _stop: watch::Receiver<bool>,
-    ) -> BoxFuture<'a, ToolOutcome> {
-        unreachable!("no tool is offered, and {} is called", request.name)
-    }
+/// A project with one file, and maybe a tool that reads it.
+pub(crate) struct Project {
+    pub(crate) has_tool: bool,
 }
 
-/// A project with one file, and a tool that reads it.
-pub(crate) struct Notes;
-
-impl Toolbox for Notes {
+impl Toolbox for Project {
     fn tools(&self) -> Vec<ToolSchema> {
-        vec![ToolSchema {
+        let read = ToolSchema {
             name: "read_file".to_owned(),
             description: "Reads a file.".to_owned(),
             parameters: json!({"type": "object", "required": ["path"], "properties": {"path": {"type": "string"}}}),
-        }]
+        };
+        if self.has_tool { vec![read] } else { Vec::new() }
     }
 
     fn patience(&self, _name: &str) -> Patience {
@@ -141,6 +128,7 @@ impl Toolbox for Notes {
         request: &'a ToolRequest,
         _stop: watch::Receiver<bool>,
     ) -> BoxFuture<'a, ToolOutcome> {
+        assert!(self.has_tool, "no tool is offered, and {} is called", request.name);
         println!("tool: {} {}", request.name, request.arguments);
         let outcome =
             ToolOutcome { text: NOTES.to_owned(), succeeded: true, shown: Map::new(), was_stopped: false };
