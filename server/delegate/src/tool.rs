@@ -64,6 +64,9 @@ pub trait Toolbox: Send + Sync {
         self.run(request, stop)
     }
 
+    /// Learns that this tool ran for this task when an earlier engine died, and takes away what is only the tool's own.
+    fn cut_short(&self, _task: &Task, _request: &ToolRequest) {}
+
     /// Whether [`Toolbox::report`] is asked before the answer of this task is told.
     fn reports(&self, _task: &Task) -> bool {
         false

@@ -303,6 +303,14 @@ fn write_for_ever(project: &Path) -> ExitCode {
     })
 }
 
+/// What is in a folder, in order.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<String> = entries.map(|name| name.into_string().unwrap()).collect();
+    names.sort();
+    names
+}
+
 fn killed_writer(project: &Project) {
     for round in 0..20 {
         let mut writer = std::process::Command::new(std::env::current_exe().unwrap())
@@ -315,17 +323,12 @@ fn killed_writer(project: &Project) {
         std::thread::sleep(Duration::from_millis(round * 7 % 40));
         writer.kill().unwrap();
         writer.wait().unwrap();
-        for entry in
-            fs::read_dir(project.path("project")).unwrap().flatten().filter(|entry| entry.path().is_file())
-        {
-            let text = fs::read(entry.path()).unwrap();
-            assert!(
-                text.len() == 1 << 20 && text.iter().all(|byte| *byte == text[0]),
-                "{}",
-                entry.path().display()
-            );
-            fs::remove_file(entry.path()).unwrap();
-        }
+        let asked = request("write_file", json!({"path": "file", "content": "a"}));
+        project.tools.cut_short(&task(1, Source::host("codex")), &asked);
+        assert_eq!(names(&project.path("project")), ["file", "src"]);
+        let text = fs::read(project.path("project/file")).unwrap();
+        assert!(text.len() == 1 << 20 && text.iter().all(|byte| *byte == text[0]), "round {round}");
+        fs::remove_file(project.path("project/file")).unwrap();
     }
 }
 
@@ -508,6 +511,9 @@ fn left_over_worktrees(project: &Project) {
     assert_eq!(git(&folder, &["show", &format!("entraclaw/{}:new", lost.id)]), "y", "nothing is lost");
     let branches = git(&folder, &["branch", "--list", "entraclaw/*"]);
     assert!(!branches.contains(&idle.id.0), "nothing was changed there: {branches}");
+    // It died between a file and its name, too.
+    fs::write(tree(&open).join(".entraclaw-new"), "y\n").unwrap();
+    tools.cut_short(&open, &request("edit_file", json!({"path": "new"})));
     // The open one goes on in the same worktree.
     let read = run_for(project, &tools, &open, "read_file", json!({"path": "new"}));
     assert!(read.text.contains('y'), "{}", read.text);

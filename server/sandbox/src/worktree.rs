@@ -117,6 +117,15 @@ impl Worktree {
         names.filter_map(|name| name.strip_prefix(PREFIX).map(str::to_owned)).collect()
     }
 
+    /// The folder of this task's worktree, whether there is one or not.
+    ///
+    /// # Errors
+    /// Fails if the folder of the worktrees is missing, or for a name that is no task's.
+    pub fn place(base: &Path, task: &str) -> Result<PathBuf, SandboxError> {
+        Self::check(task)?;
+        folder_of(base, task)
+    }
+
     /// Whether a project can have worktrees: it lies in a repository with a commit.
     pub async fn is_possible(project: &Path) -> Result<(), SandboxError> {
         git(project, &["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]).await.map(drop)

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use entraclaw_delegate::{Patience, Source, Submission, ToolOutcome, Toolbox};
+use entraclaw_delegate::{Patience, Source, Submission, Task, ToolOutcome, Toolbox};
 use entraclaw_models::{Answer, Facts, Held, Model, ModelError, Piece, Question, ToolRequest, ToolSchema};
 use futures_util::future::BoxFuture;
 use serde_json::Map;
@@ -102,6 +102,10 @@ impl Toolbox for FaultyToolbox {
 
     fn needs_approval(&self, request: &ToolRequest) -> Option<String> {
         self.inner.needs_approval(request)
+    }
+
+    fn cut_short(&self, task: &Task, request: &ToolRequest) {
+        self.inner.cut_short(task, request);
     }
 
     fn run<'a>(

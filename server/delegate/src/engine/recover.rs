@@ -34,6 +34,7 @@ impl Core {
         for task in open {
             for call in self.store.calls(&task.id)? {
                 if call.state == CallState::Running {
+                    self.toolbox.cut_short(&task, &call.request);
                     self.recover_call(&call)?;
                 }
             }

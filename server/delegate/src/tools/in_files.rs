@@ -41,6 +41,14 @@ impl FileTools {
         self.dispatch(request, stop).unwrap_or_else(|why| failed(&why))
     }
 
+    /// Learns that this one ran when an earlier process died, and takes away what is only its own.
+    pub fn cut_short(&self, request: &ToolRequest) {
+        let path = request.arguments["path"].as_str().map(|path| self.root.relative(path));
+        if let ("write_file" | "edit_file", Some(Ok(path))) = (request.name.as_str(), path) {
+            self.root.sweep(&path);
+        }
+    }
+
     fn dispatch(&self, request: &ToolRequest, stop: &watch::Receiver<bool>) -> Result<ToolOutcome, String> {
         let root = self.root();
         match request.name.as_str() {

@@ -1,6 +1,7 @@
 //! What a model may do in a project: files within the project's folder, and commands in the sandbox.
 //!
-//! From the ground up: `outcome` is how a tool tells of its end, `root` holds the project's folder, `files` reads and writes,
+//! From the ground up: `outcome` is how a tool tells of its end, `whole` puts a file into its place, `root` holds the
+//! project's folder, `files` reads and writes,
 //! `edit` changes a place, `find` looks for names and texts, `in_files` joins these, `command` runs in the sandbox, `check` runs
 //! the project's own checker, `schemas` is what a model is shown, `worktrees` gives each task of a host a place of its own.
 //!
@@ -15,6 +16,7 @@ mod in_files;
 mod outcome;
 mod root;
 mod schemas;
+mod whole;
 mod worktrees;
 
 use std::path::Path;
@@ -26,6 +28,7 @@ use tokio::sync::watch;
 use entraclaw_models::{ToolRequest, ToolSchema};
 use entraclaw_sandbox::{Approval, Sandbox, SandboxError};
 
+use crate::task::Task;
 use crate::tool::{Patience, ToolOutcome, Toolbox};
 use outcome::failed;
 
@@ -108,6 +111,10 @@ impl Toolbox for ProjectTools {
         (schemas::runs_a_command(&request.name) && !enforcement.is_whole()).then(|| {
             format!("this system can't keep a command in: {} missing", enforcement.missing.join(", "))
         })
+    }
+
+    fn cut_short(&self, _task: &Task, request: &ToolRequest) {
+        self.files.cut_short(request);
     }
 
     fn run<'a>(

@@ -1,13 +1,13 @@
 //! The project's folder as a handle: no path leads out of it, whatever its links say and whichever process swaps them.
 
-use std::io::Write as _;
 use std::path::{Component, Path, PathBuf};
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, File};
-use cap_tempfile::TempFile;
 
 use entraclaw_sandbox::protected;
+
+use super::whole;
 
 /// The project's folder.
 #[derive(Debug)]
@@ -104,16 +104,19 @@ impl Root {
         if before.as_ref().is_some_and(|found| !found.is_file()) {
             return Err(format!("{} is not a file", real.display()));
         }
-        let written = TempFile::new(&dir).and_then(|mut file| {
-            file.write_all(text.as_bytes())?;
-            if let Some(found) = &before {
-                file.as_file().set_permissions(found.permissions())?;
-            }
-            file.as_file().sync_all()?;
-            file.replace(&name)
-        });
-        written.map_err(|error| told(path, &error))?;
+        let permissions = before.as_ref().map(cap_std::fs::Metadata::permissions);
+        whole::put(&dir, &name, text, permissions).map_err(|error| told(path, &error))?;
         Ok(before.is_none())
+    }
+
+    /// Takes away what a killed process has left beside this file.
+    pub(super) fn sweep(&self, path: &Path) {
+        let real = self.dir.canonicalize(path).or_else(|_| self.real_of_new(path));
+        let folder = real.ok().and_then(|real| real.parent().map(Path::to_owned));
+        let folder = folder.map(|folder| if folder.as_os_str().is_empty() { ".".into() } else { folder });
+        if let Some(dir) = folder.and_then(|folder| self.dir.open_dir(folder).ok()) {
+            whole::sweep(&dir);
+        }
     }
 }
 

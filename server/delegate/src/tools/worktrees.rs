@@ -12,8 +12,8 @@ use entraclaw_sandbox::{Policy, Sandbox, SandboxError, Surroundings, Worktree, W
 use futures_util::future::BoxFuture;
 use tokio::sync::{Mutex, watch};
 
-use super::ProjectTools;
 use super::outcome::failed;
+use super::{FileTools, ProjectTools};
 use crate::task::{Task, TaskId};
 use crate::tool::{Patience, ToolOutcome, Toolbox};
 
@@ -215,6 +215,17 @@ impl Toolbox for WorktreeTools {
             let ran = self.trees.run(&task.id, request, stop).await;
             ran.unwrap_or_else(|error| failed(&format!("this task has no worktree: {error}")))
         })
+    }
+
+    fn cut_short(&self, task: &Task, request: &ToolRequest) {
+        if task.source.is_person() {
+            return self.project.cut_short(task, request);
+        }
+        let parts = &self.trees.parts;
+        let folder = Worktree::place(&parts.base, &task.id.0).ok();
+        if let Some(Ok(files)) = folder.map(|folder| FileTools::standing_for(&folder, &parts.project)) {
+            files.cut_short(request);
+        }
     }
 
     fn reports(&self, task: &Task) -> bool {

@@ -157,6 +157,7 @@ async fn a_tool_that_may_have_run_is_named_to_the_model_and_one_that_only_reads_
         let asked = &world.asked.last().unwrap().question;
         let told = asked.turns.iter().any(|turn| turn.text.contains("it may have run in part or as a whole"));
         assert_eq!(told, status == "unknown");
+        assert_eq!(world.cut_short, [done.calls[0].request.id.clone()]);
     }
 }
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use entraclaw_delegate::{Patience, ToolOutcome, Toolbox};
+use entraclaw_delegate::{Patience, Task, ToolOutcome, Toolbox};
 use entraclaw_models::{
     Answer, Facts, Held, Model, ModelError, Piece, Question, Role, Stop, ToolRequest, ToolSchema, Usage,
 };
@@ -97,6 +97,8 @@ pub(crate) struct World {
     pub(crate) begun: BTreeMap<String, u32>,
     /// Tools that were stopped.
     pub(crate) stopped: u32,
+    /// Tools of which it was said that an earlier engine died while they ran.
+    pub(crate) cut_short: Vec<String>,
     pub(crate) needs_approval: bool,
     /// What must never happen and did.
     pub(crate) wrong: Vec<String>,
@@ -252,6 +254,10 @@ impl Toolbox for Fakes {
 
     fn needs_approval(&self, _request: &ToolRequest) -> Option<String> {
         self.world().needs_approval.then(|| "there is no sandbox here".to_owned())
+    }
+
+    fn cut_short(&self, _task: &Task, request: &ToolRequest) {
+        self.world().cut_short.push(request.id.clone());
     }
 
     fn run<'a>(

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{ChildStdin, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
+use super::phase::{Phase, Phases};
 use super::script::{HOSTS, key, message};
 use super::world::{World, kill};
 
@@ -45,28 +45,31 @@ impl<'a> Host<'a> {
         Self { world, number, with_command, bridge: None, next: 1, known: Known::default() }
     }
 
-    /// Works until it is told to stop, and then until all that it handed over has ended.
-    pub(crate) fn work(mut self, stops: &AtomicBool, tasks: usize) -> Known {
+    /// Hands over tasks until it is told to end, and then waits until all of them have ended.
+    pub(crate) fn work(mut self, phases: &Phases, tasks: usize) -> Known {
         let mut open: Vec<String> = Vec::new();
         let mut next = 0;
         let mut until = None;
         loop {
-            if stops.load(Ordering::Relaxed) {
-                let until = *until.get_or_insert_with(|| Instant::now() + ENDS_WITHIN);
-                if open.is_empty() {
-                    return self.known;
+            match phases.now() {
+                Phase::GivenUp => return self.known,
+                Phase::Working if open.len() < OPEN_MAX && next < tasks => {
+                    let key = key(HOSTS[self.number], next);
+                    self.hand_over(&key);
+                    open.push(key);
+                    next += 1;
+                    continue;
                 }
-                assert!(
-                    Instant::now() < until,
-                    "{open:?} did not end; the engines said {}",
-                    self.world.told()
-                );
-            } else if open.len() < OPEN_MAX && next < tasks {
-                let key = key(HOSTS[self.number], next);
-                self.hand_over(&key);
-                open.push(key);
-                next += 1;
-                continue;
+                Phase::Working => {}
+                Phase::Ending if open.is_empty() => return self.known,
+                Phase::Ending => {
+                    let until = *until.get_or_insert_with(|| Instant::now() + ENDS_WITHIN);
+                    assert!(
+                        Instant::now() < until,
+                        "{open:?} did not end; the engines said {}",
+                        self.world.told()
+                    );
+                }
             }
             open.retain(|key| !self.has_ended(key));
             thread::sleep(Duration::from_millis(40));

@@ -12,6 +12,8 @@ use super::host::Known;
 use super::script::{COMMANDS, HOSTS, LOG, LOG_ENDS, answer, content, file, key};
 use super::world::{Victim, World};
 
+/// The name of a file beside the one that it replaces.
+const BESIDE: &str = ".entraclaw-new";
 /// How long programs of a dead engine may take to be gone.
 const GONE_WITHIN: Duration = Duration::from_secs(5);
 
@@ -48,17 +50,25 @@ impl fmt::Display for Sum {
     }
 }
 
+/// Whether there may be a file beside the one that it replaces: a killed engine leaves it, and the next one takes it away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Beside {
+    May,
+    MayNot,
+}
+
 /// Every file of the project is whole at any time.
-pub(crate) fn files(world: &World, tasks: usize) {
+pub(crate) fn files(world: &World, tasks: usize, beside: Beside) {
     for entry in std::fs::read_dir(world.project()).unwrap() {
         let entry = entry.unwrap();
         let name = entry.file_name().to_string_lossy().into_owned();
         // It may be gone by now.
         let Ok(text) = std::fs::read_to_string(entry.path()) else { continue };
-        if name == LOG {
+        // It is the log that is replaced; the files of tasks are new.
+        if name == LOG || (name == BESIDE && beside == Beside::May) {
             let lines: Vec<&str> = text.lines().collect();
             let ends = [lines[0], lines[lines.len() - 1]];
-            assert_eq!(ends, LOG_ENDS, "{LOG} is half written");
+            assert_eq!(ends, LOG_ENDS, "{name} is half written");
             continue;
         }
         if name == COMMANDS {

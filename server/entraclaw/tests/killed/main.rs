@@ -14,6 +14,8 @@ mod host;
 #[cfg(unix)]
 mod judge;
 #[cfg(unix)]
+mod phase;
+#[cfg(unix)]
 mod play;
 #[cfg(unix)]
 mod script;

@@ -1,13 +1,13 @@
 //! Plays worlds: kills a process at a random moment, begins it again, and lets the judge look.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use entraclaw_seams::random::{Random as _, SplitMix};
 
 use super::host::Host;
-use super::judge::{self, Sum};
+use super::judge::{self, Beside, Sum};
+use super::phase::{Phase, Phases};
 use super::script::KINDS;
 use super::world::{Victim, World};
 
@@ -42,14 +42,16 @@ pub(crate) fn play(kills: u64, seed: u64) {
 fn one(kind: usize, kills: u64, random: &SplitMix, with_command: bool, sum: &mut Sum) {
     let tasks = usize::try_from(kills).unwrap() * 4 + 20;
     let world = World::new(kind, tasks);
-    let stops = AtomicBool::new(false);
+    let phases = Phases::default();
     world.begin(Victim::Model);
     world.begin(Victim::Engine);
     let known = thread::scope(|scope| {
         let hosts = [0, 1].map(|number| {
-            let (world, stops) = (&world, &stops);
-            scope.spawn(move || Host::new(world, number, with_command).work(stops, tasks))
+            let (world, phases) = (&world, &phases);
+            scope.spawn(move || Host::new(world, number, with_command).work(phases, tasks))
         });
+        // The hosts are waited for also where the judge has found something.
+        let _given_up = phases.give_up_on_a_panic();
         for _ in 0..kills {
             thread::sleep(Duration::from_millis(random.next_u64() % BETWEEN_MS));
             let which = match random.next_u64() % 8 {
@@ -60,15 +62,15 @@ fn one(kind: usize, kills: u64, random: &SplitMix, with_command: bool, sum: &mut
             world.kill(which);
             sum.killed(which);
             if which == Victim::Engine {
-                judge::files(&world, tasks);
+                judge::files(&world, tasks, Beside::May);
             }
             thread::sleep(Duration::from_millis(random.next_u64() % AWAY_MS));
             world.begin(which);
         }
-        stops.store(true, Ordering::Relaxed);
+        phases.enter(Phase::Ending);
         hosts.map(|host| host.join().expect("a host"))
     });
     world.kill(Victim::Engine);
-    judge::files(&world, tasks);
+    judge::files(&world, tasks, Beside::MayNot);
     judge::judge(&world, &known, sum);
 }

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use entraclaw_delegate::tools::{FileTools, tool_schemas};
-use entraclaw_delegate::{Patience, ToolOutcome, Toolbox};
+use entraclaw_delegate::{Patience, Task, ToolOutcome, Toolbox};
 use entraclaw_models::{ToolRequest, ToolSchema};
 use futures_util::future::BoxFuture;
 use serde_json::{Map, json};
@@ -93,6 +93,10 @@ impl Toolbox for SimTools {
 
     fn writes(&self, name: &str) -> bool {
         !matches!(name, "read_file" | "glob" | "grep")
+    }
+
+    fn cut_short(&self, _task: &Task, request: &ToolRequest) {
+        self.files.cut_short(request);
     }
 
     fn run<'a>(
