@@ -20,6 +20,7 @@ pub(crate) enum Fault {
     ReadsOneLineAtATime,
     OpensTwice,
     KnowsEveryMethod,
+    IgnoresUnknownMethods,
     KnowsEveryTool,
     ValidatesNothing,
     StructuresWrongly,

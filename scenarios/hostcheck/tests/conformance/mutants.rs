@@ -14,7 +14,7 @@ pub(crate) const OLD: Version = Version::V2025_11_25;
 pub(crate) const NEW: Version = Version::V2026_07_28;
 
 /// Fault → the row that must fail, in this version.
-const MUTANTS: [(Fault, &str, Version); 79] = [
+const MUTANTS: [(Fault, &str, Version); 81] = [
     (Fault::PrintsToStdout, "stdio.only-messages", OLD),
     (Fault::SpreadsMessages, "stdio.one-line", OLD),
     (Fault::MarksByteOrder, "stdio.only-messages", OLD),
@@ -34,6 +34,8 @@ const MUTANTS: [(Fault, &str, Version); 79] = [
     (Fault::DiesOfCarriageReturns, "pipes.crlf", OLD),
     (Fault::OpensTwice, "openings.initialize-twice", OLD),
     (Fault::KnowsEveryMethod, "messages.unknown-method", OLD),
+    (Fault::IgnoresUnknownMethods, "messages.one-answer", OLD),
+    (Fault::IgnoresUnknownMethods, "messages.one-answer", NEW),
     (Fault::KnowsEveryTool, "tools.unknown", OLD),
     (Fault::ValidatesNothing, "tools.validates", OLD),
     (Fault::StructuresWrongly, "tools.structured", OLD),

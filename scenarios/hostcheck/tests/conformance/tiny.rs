@@ -415,6 +415,7 @@ impl Tiny {
             "completion/complete" if !self.has(Fault::DeclaresCompletions) => self.complete(id, params),
             "resources/read" => self.read(id, params, modern, cached),
             _ if self.has(Fault::KnowsEveryMethod) => vec![result(id, json!({}))],
+            _ if self.has(Fault::IgnoresUnknownMethods) => Vec::new(),
             _ if self.has(Fault::UsesReservedCodes) => vec![error(id, -32050, "no such method")],
             _ => vec![error(id, -32601, "no such method")],
         }
