@@ -3,29 +3,24 @@
 //!
 //! It owns no message. It marks each message as pushed before the wake-up leaves, and the message stays
 //! unread. So a lost wake-up loses nothing, and a message that arrived is marked when it is pulled.
-//!
-//! `plan` and `receipts` hold two parts of the state and steps of this same loop, so the three modules refer
-//! to each other.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::convert::Infallible;
-use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
 use tokio::time::{Instant, sleep_until};
 
-use super::WakeUpSettings;
-use super::plan::{Form, Plan, Wake};
-use super::receipts::HandedIn;
+use super::handed_in::HandedIn;
+use super::parts::WakeUpCarrier;
+use super::plan::ORPHAN_LOOK_INTERVAL;
+use super::round::{Round, note_shown, withdraw};
+use super::wake::{Form, Plan, Wake};
 use super::words::numbered;
-use super::{ActivityWatch, HostWakeUp, InboxSocket, ToldTexts, Trust, WakeUpError, WakeUpState, WakeUps};
+use super::{HostWakeUp, ToldTexts, WakeUpError, WakeUpState};
 use crate::carrier::channel::BACKLOG_RECORDS_MAX;
-use crate::journal::{ConsumerName, Journal, JournalError, Mailbox};
-use crate::presence::Presence;
-use crate::record::Record;
-use entraclaw_seams::clock::Clock;
-use entraclaw_seams::storage::{Changes, Storage};
+use crate::journal::JournalError;
+use entraclaw_seams::storage::Changes;
 
 /// The wait before the first wake-up: a host that has just begun may not read it yet.
 const FIRST_AFTER: Duration = Duration::from_secs(2);
@@ -33,73 +28,9 @@ const FIRST_AFTER: Duration = Duration::from_secs(2);
 const BACKOFF: [Duration; 3] = [Duration::from_secs(1), Duration::from_secs(5), Duration::from_secs(30)];
 /// The interval between two looks for a place in a host that has none yet.
 const PLACE_EVERY: Duration = Duration::from_secs(15);
-/// The interval between two looks for orphaned deliveries, while something is unread and another session
-/// holds something.
-pub(super) const ORPHAN_LOOK_INTERVAL: Duration = Duration::from_secs(5);
 /// How long the loop waits after the inbox could not be read.
 const INBOX_EVERY: Duration = Duration::from_secs(30);
 const HOUR: Duration = Duration::from_secs(3_600);
-
-/// The parts that the loop is made of.
-pub struct WakeUpCarrier {
-    /// Uses the wake-ups.
-    pub wake_ups: Arc<dyn WakeUps>,
-    /// Which wake-ups are enabled, and how often they may be used.
-    pub settings: WakeUpSettings,
-    /// The inbox socket of the host's session, as this server's environment names it.
-    pub inbox: Option<InboxSocket>,
-    /// The id of the host's process, where it is known.
-    pub process: Option<String>,
-    /// The storage with the meeting places of the host's hooks.
-    pub storage: Arc<dyn Storage>,
-    /// Decides whose text may go whole.
-    pub trust: Trust,
-    /// The journal with the messages.
-    pub journal: Journal,
-    /// Gives the time at which the connection began.
-    pub clock: Arc<dyn Clock>,
-    /// The activity of the host.
-    pub activity: ActivityWatch,
-    /// Receives the state of the wake-up.
-    pub presence: Presence,
-    /// This session's id.
-    pub id: String,
-}
-
-/// The state of the loop: one host, its wake-up, and the messages done so far.
-pub(super) struct Round {
-    pub(super) wake_up: HostWakeUp,
-    pub(super) consumer: ConsumerName,
-    since: Timestamp,
-    /// The newest record up to which all were shown or pushed.
-    pub(super) done_seq: u64,
-    /// Later records that are marked as pushed, but whose wake-up surely did not arrive.
-    pub(super) claimed: BTreeSet<u64>,
-    /// Whether an announcement is noted whose wake-up surely did not arrive.
-    pub(super) is_untold: bool,
-    /// Orphaned deliveries that this session took over and whose wake-up surely did not arrive.
-    pub(super) left: Vec<Record>,
-    /// When to look for orphaned deliveries next, while something is unread.
-    pub(super) orphan_look_at: Option<Instant>,
-    /// When to remind the agent of messages that it was told of and did not read.
-    pub(super) remind_at: Option<Instant>,
-    /// Opened at its first use, then kept: it remembers what it has pushed and which sessions had ended
-    /// before.
-    pub(super) mailbox: Option<Mailbox>,
-    /// The messages for which the host sends receipts.
-    pub(super) handed_in: HandedIn,
-    /// The earliest time of the next wake-up.
-    pub(super) next_at: Instant,
-    /// The last wake-up and the time until which it is outstanding, unless the host calls a tool before.
-    pub(super) outstanding: Option<(Instant, Instant)>,
-    /// The number of wake-ups so far.
-    pub(super) wakes: u64,
-    /// The number of failed tries of the present message.
-    pub(super) failures: usize,
-    /// When the messages of the last hour were sent.
-    pub(super) hour: VecDeque<Instant>,
-    pub(super) state: WakeUpState,
-}
 
 impl WakeUpCarrier {
     /// Runs for ever. Without an enabled wake-up it does nothing.
@@ -304,14 +235,6 @@ impl WakeUpCarrier {
         }));
     }
 
-    fn hour_max(&self) -> usize {
-        usize::try_from(self.settings.messages_per_hour).unwrap_or(usize::MAX)
-    }
-
-    pub(super) fn room(&self, round: &Round) -> usize {
-        self.hour_max().saturating_sub(round.hour.len())
-    }
-
     /// Notes that the host has the text.
     fn moved(&self, round: &mut Round, wake: &Wake) {
         let now = Instant::now();
@@ -350,19 +273,6 @@ impl WakeUpCarrier {
         }
         round.next_at
     }
-
-    /// Replaces the wake-up by another one.
-    pub(super) fn use_instead(&self, round: &mut Round, wake_up: HostWakeUp) {
-        self.presence.wake_up(None, wake_up.name(WakeUpState::Ready));
-        (round.wake_up, round.state) = (wake_up, WakeUpState::Ready);
-    }
-
-    pub(super) fn tell(&self, round: &mut Round, state: WakeUpState) {
-        if round.state != state {
-            self.presence.wake_up(Some(round.wake_up.name(round.state)), round.wake_up.name(state));
-            round.state = state;
-        }
-    }
 }
 
 /// Marks the messages of a wake-up as done.
@@ -391,22 +301,6 @@ async fn next(meetings: &mut Option<Changes>) {
 /// The earlier of two moments, if there is any.
 fn sooner(one: Option<Instant>, other: Option<Instant>) -> Option<Instant> {
     one.into_iter().chain(other).min()
-}
-
-/// Notes that the host took these records, so that a hook does not show them too.
-pub(super) fn note_shown(round: &mut Round, records: &[Record]) {
-    let seqs: Vec<u64> = records.iter().map(|record| record.seq).collect();
-    if let Some(Err(error)) = round.mailbox.as_mut().map(|mailbox| mailbox.note_shown(&seqs)) {
-        tracing::warn!(%error, "that a wake-up has arrived could not be noted; a hook may tell it again, marked");
-    }
-}
-
-/// Notes that the host surely showed none of these records, so they come in another way without a mark.
-pub(super) fn withdraw(round: &mut Round, records: &[Record]) {
-    let seqs: Vec<u64> = records.iter().map(|record| record.seq).collect();
-    if let Some(Err(error)) = round.mailbox.as_mut().map(|mailbox| mailbox.withdraw_pushes(&seqs)) {
-        tracing::warn!(%error, "that a wake-up has shown nothing could not be noted; its messages come marked as pushed");
-    }
 }
 
 /// Nothing was sent, so no mark is added. Returns when to try again.

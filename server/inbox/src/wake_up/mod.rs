@@ -4,19 +4,24 @@
 //! This file has the seam: production starts a command, sends a request on loopback, adds a line to a file or
 //! writes to a socket, and a simulation does none of them. `trust` decides whose text goes whole, `words`
 //! writes the text, `waking_hook` gives it to a hook of the host, `told` recognises it when a hook of the
-//! host is shown it, `host_wake_up` knows what each host needs, `activity` knows what the host does, and
-//! `carrier` is the loop that waits for messages and uses the wake-up.
+//! host is shown it, `host_wake_up` knows what each host needs, `activity` knows what the host does. `parts`, `round`,
+//! `wake` and `handed_in` are what the loop has, `plan` decides what it tells, `receipts` hands in and hears what became
+//! of it, and `carrier` is the loop that waits for messages and uses the wake-up.
 
 mod activity;
 mod carrier;
+mod handed_in;
 mod host_wake_up;
 mod inbox_socket;
+mod parts;
 pub mod peer;
 mod plan;
 mod receipts;
+mod round;
 mod settings;
 mod told;
 mod trust;
+mod wake;
 mod waking_hook;
 mod words;
 
@@ -25,9 +30,9 @@ use std::path::PathBuf;
 use futures_util::future::BoxFuture;
 
 pub use activity::{ActivityWatch, HostActivity, Met};
-pub use carrier::WakeUpCarrier;
 pub use host_wake_up::{HostWakeUp, WakeUpState, gives_inbox_socket};
 pub use inbox_socket::{INBOX_VARIABLES, InboxSocket};
+pub use parts::WakeUpCarrier;
 pub use peer::{Receipt, ReceiptStatus};
 pub use settings::{WakeUpSettings, WholeText};
 pub use told::ToldTexts;

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::carrier::{ORPHAN_LOOK_INTERVAL, Round, WakeUpCarrier};
+use super::parts::WakeUpCarrier;
+use super::round::Round;
+use super::wake::{Form, Plan, Wake};
 use super::{HostWakeUp, notice, whole};
 use crate::carrier::channel::BACKLOG_RECORDS_MAX;
 use crate::journal::{DeliveryState, JournalError};
@@ -14,37 +16,11 @@ use crate::record::Record;
 
 /// Records that are read together.
 const PAGE_RECORDS: usize = 32;
+/// The interval between two looks for orphaned deliveries, while something is unread and another session
+/// holds something.
+pub(super) const ORPHAN_LOOK_INTERVAL: Duration = Duration::from_secs(5);
 /// The interval between two looks for orphaned deliveries, while no other session holds anything.
 const CALM_ORPHAN_LOOK_INTERVAL: Duration = Duration::from_secs(60);
-
-/// What there is to tell.
-pub(super) enum Plan {
-    Nothing,
-    /// There are orphaned deliveries.
-    Left,
-    /// These go whole.
-    Whole(Vec<Record>),
-    /// These are announced; the flag says whether more wait after them.
-    Notice(Vec<Record>, bool),
-}
-
-/// The content of one wake-up.
-#[derive(Debug)]
-pub(super) struct Wake {
-    pub text: String,
-    pub(super) records: Vec<Record>,
-    pub(super) form: Form,
-    /// Whether it holds the text of its messages.
-    pub(super) is_whole: bool,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
-    /// Orphaned deliveries.
-    Left,
-    Whole,
-    Notice,
-}
 
 impl WakeUpCarrier {
     /// Whether there is an orphaned delivery to tell of. It looks only when the next look is due.
@@ -244,24 +220,4 @@ fn first_page(mut found: Vec<Record>) -> (Vec<Record>, bool) {
     let has_more = found.len() > PAGE_RECORDS;
     found.truncate(PAGE_RECORDS);
     (found, has_more)
-}
-
-impl Plan {
-    /// The wake-up that would have been used, for a host whose place could not be found.
-    pub(super) fn into_wake(self) -> Wake {
-        let (records, form) = match self {
-            Self::Nothing | Self::Left => (Vec::new(), Form::Left),
-            Self::Whole(records) => (records, Form::Whole),
-            Self::Notice(records, _) => (records, Form::Notice),
-        };
-        Wake { text: String::new(), records, form, is_whole: false }
-    }
-
-    /// Keeps only the first whole message, for a host where each message has an id of its own.
-    pub(super) fn of_one(mut self) -> Self {
-        if let Self::Whole(records) = &mut self {
-            records.truncate(1);
-        }
-        self
-    }
 }

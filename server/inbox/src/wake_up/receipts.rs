@@ -2,23 +2,20 @@
 //! of its own, so that a repeat shows nothing twice. It must never be faster than the host's inbox allows,
 //! nor take a message for shown that was not.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::carrier::{Round, WakeUpCarrier, note_shown, withdraw};
+use super::handed_in::{Outstanding, Settled};
+use super::parts::WakeUpCarrier;
 use super::peer::{Receipt, ReceiptStatus, announcement_id, message_id};
-use super::plan::{Form, Wake};
+use super::round::{Round, note_shown, withdraw};
+use super::wake::{Form, Wake};
 use super::words::numbered;
 use super::{HostWakeUp, WakeUpError, WakeUpRequest, WakeUpState};
 use crate::journal::{JournalError, Mailbox};
 use crate::record::Record;
 
-/// Messages that an inbox takes at once; the same in Qwen Code and Claude Code.
-const BURST: u32 = 30;
-/// After a burst, the inbox takes one message in each such interval.
-const REFILL: Duration = Duration::from_secs(2);
 /// The wait for a receipt, by try; a repeat gets the verdict of the first try. The first receipt of a session
 /// takes two seconds.
 const WAITS: [Duration; 4] =
@@ -31,39 +28,6 @@ const HELD_WAIT: Duration = Duration::from_secs(15 * 60);
 const REFUSED_WAIT: Duration = Duration::from_secs(3_600);
 /// Settled messages whose later receipts are still understood.
 const REMEMBERED_MAX: usize = 256;
-
-/// The messages that were handed in, as far as they are known.
-#[derive(Debug, Default)]
-pub(super) struct HandedIn {
-    /// The message whose receipt is awaited.
-    outstanding: Option<Outstanding>,
-    /// Earlier messages that may still get another receipt, the newest last.
-    settled: VecDeque<Settled>,
-    /// The last place when this burst began. Messages up to it go without the pause between two wake-ups.
-    burst_end_seq: u64,
-    /// When the inbox takes a whole burst again.
-    full_at: Option<Instant>,
-}
-
-/// A settled message that may still get another receipt.
-#[derive(Debug, Clone)]
-struct Settled {
-    id: String,
-    /// The records that it showed whole; none for an announcement.
-    shows: Vec<Record>,
-}
-
-#[derive(Debug)]
-struct Outstanding {
-    id: String,
-    wake: Wake,
-    tries: usize,
-    /// Whether one of the tries may have arrived.
-    may_be_there: bool,
-    is_held: bool,
-    /// When the message is handed in again or given up.
-    next_at: Instant,
-}
 
 impl WakeUpCarrier {
     /// Hands in one message, or one announcement. Returns when to look again.
@@ -262,26 +226,5 @@ impl WakeUpCarrier {
             round.handed_in.settled.pop_front();
         }
         round.handed_in.settled.push_back(Settled { id, shows });
-    }
-}
-
-impl Outstanding {
-    fn shows(&self) -> Vec<Record> {
-        if self.wake.is_whole { self.wake.records.clone() } else { Vec::new() }
-    }
-}
-
-impl HandedIn {
-    /// Counts one more message as handed in.
-    pub(super) fn spend(&mut self, now: Instant) {
-        let full_at = self.full_at.map_or(now, |at| at.max(now));
-        self.full_at = Some(full_at + REFILL);
-    }
-
-    /// When the inbox takes one more message.
-    pub(super) fn takes_at(&self) -> Instant {
-        let now = Instant::now();
-        let full_at = self.full_at.unwrap_or(now);
-        full_at.checked_sub(REFILL * (BURST - 1)).unwrap_or(now).max(now)
     }
 }
