@@ -13,7 +13,7 @@ use simulation::scenario::{Mode, load_builtin, word};
 /// One seed here; `simulation run` explores more.
 const SEED: u64 = 1;
 /// Half of the tests are real processes, which wait most of the time.
-const THREADS_PER_CORE: usize = 2;
+const THREADS_PER_CORE: usize = 4;
 
 fn main() {
     let mut arguments = Arguments::from_args();
