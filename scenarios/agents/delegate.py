@@ -138,6 +138,7 @@ class Sitting:
         self.program = str(args.binary.resolve())
         self.seen = []
         self.host = None
+        self.said = None
         self.begin_engine()
         bridge = {"command": self.program, "args": ["mcp-bridge", *self.place()], "env": {}}
         argv, own = HOSTS[host](world, bridge)
@@ -168,8 +169,14 @@ class Sitting:
     def is_at_work(self):
         """A host that ended before its time says why."""
         if self.host and self.host.poll() is not None:
-            said = self.host.stdout.read()
+            said = self.end()
             check.ensure("the host has it" in said, f"the host ended with {self.host.poll()} and said {said[-500:]!r}")
+
+    def end(self):
+        """What the host has said when it has ended; it may end before the person has seen the end of the task."""
+        if self.said is None:
+            self.said, _ = self.host.communicate(timeout=SITTING_S)
+        return self.said
 
     def engine(self):
         """The process of the engine."""
@@ -214,7 +221,7 @@ def sit(args, host, how):
             sitting.sees("15 16 17", "the task after the engine was killed")
             sitting.asks()
         sitting.sees("and that was all", "the end of the task")
-        said, _ = sitting.host.communicate(timeout=SITTING_S)
+        said = sitting.end()
         shown = world.model.shown
         answers = [one for one in shown if ANSWER in one]
         check.ensure(len(answers) == 1, f"the answer was shown to the host's model {len(answers)} times: {shown[-2:]}")
