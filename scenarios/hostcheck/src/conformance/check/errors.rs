@@ -19,14 +19,13 @@ async fn unknown(lab: &mut Lab) -> Result<(), Trouble> {
     let from = session.wire.received.len();
     let reply = session.ask("hostcheck/no-such-method", json!({})).await;
     // An answer with another id is one all the same.
-    let is_answered = reply != Reply::Silent || session.later(from).any(|one| one.get("method").is_none());
+    let is_answered = reply.is_answer() || session.later(from).any(|one| one.get("method").is_none());
+    let message = format!("an unknown method {}", reply.instead_of_the_code("the one for it"));
     if is_answered {
         lab.pass("errors.answered");
-        let message = format!("an unknown method {}", reply.instead_of_the_code("the one for it"));
         let refused = reply.code() == Some(-32601);
         lab.expect("errors.unknown-method", refused, &message, "error -32601", &reply.say());
     } else {
-        let message = "a request of an unknown method is not answered at all, and who asks waits in vain";
         lab.fail("errors.answered", message, "a result or an error", &reply.say());
         lab.skip("errors.unknown-method", "the request is not answered, which `messages.one-answer` tells");
     }
