@@ -35,7 +35,10 @@ fn place(dir: &Dir, name: &str, text: &str, permissions: Option<Permissions>) ->
         }
         // One that is there was left by a killed process, as an engine writes one file at a time.
         sweep(dir);
-        link(dir, BESIDE, &file)?;
+        // What can't be swept is not ours, and must not take the file's name.
+        if !link(dir, BESIDE, &file)? {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
     } else {
         sweep(dir);
         fill(&dir.open_with(BESIDE, OpenOptions::new().write(true).create_new(true))?, text, permissions)?;
@@ -144,6 +147,15 @@ mod tests {
         put(&dir, "file", "after", None).unwrap();
         assert_eq!(dir.read_to_string("other").unwrap(), "kept");
         assert!(!dir.symlink_metadata("file").unwrap().is_symlink());
+    }
+
+    #[test]
+    fn a_folder_with_the_name_beside_stays_and_the_file_too() {
+        let (_folder, dir) = folder();
+        dir.write("file", "before").unwrap();
+        dir.create_dir(BESIDE).unwrap();
+        assert_eq!(put(&dir, "file", "after", None).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!((dir.read_to_string("file").unwrap().as_str(), dir.is_dir(BESIDE)), ("before", true));
     }
 
     #[test]
