@@ -23,8 +23,9 @@ use crate::standby::{Plan, Standing};
 
 /// The pause between two looks at a result, if the disk does not report changes.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// How long a process that stands by may take to take a job.
-const TAKEN_WITHIN: Duration = Duration::from_millis(500);
+/// How long a process that stands by may take to take a job: about as long as a program takes to start, and twice the pause
+/// after which a process looks that was not told of a change.
+const TAKEN_WITHIN: Duration = Duration::from_secs(1);
 
 /// The parts of [`Works`].
 #[derive(Clone)]
