@@ -65,6 +65,10 @@ fn agents(expect: &AgentsExpect, play: &Play) -> Checked {
     if expect.running.is_some_and(|wanted| running != wanted as usize) {
         return Err(Miss::new(format!("{running} processes of agents run")));
     }
+    let ready = play.stage.files("standby").iter().filter_map(|name| name.strip_suffix(".idle")).count();
+    if expect.ready.is_some_and(|wanted| ready != wanted as usize) {
+        return Err(Miss::new(format!("{ready} agents stand by")));
+    }
     if expect.started.is_some_and(|wanted| started != u64::from(wanted)) {
         return Err(Miss::new(format!("{started} agents were started")));
     }

@@ -438,6 +438,8 @@ pub struct InteractionExpect {
 pub struct AgentsExpect {
     /// Exactly so many of their processes run, with those that they have started.
     pub running: Option<u32>,
+    /// Exactly so many programs stand by and can be asked at once.
+    pub ready: Option<u32>,
     /// Exactly so many agents were started since the beginning.
     pub started: Option<u32>,
     /// Time from now until it must hold; now when left out.
