@@ -35,7 +35,8 @@ fn main() {
         first_seed: SEED,
         server_binary: simulation::command::server_binary(None).unwrap_or_else(|error| panic!("{error:#}")),
         agent_binary: simulation::command::agent_binary().unwrap_or_else(|error| panic!("{error:#}")),
-        repeats: Repeats::All,
+        // `run --full` plays every cell twice.
+        repeats: Repeats::Some,
     });
     let trials = in_turns(plan::cells(&selection))
         .into_iter()
