@@ -19,6 +19,7 @@ mod scenario;
 mod select;
 mod server_binary;
 mod slowest;
+mod sources;
 mod takeover;
 mod taps;
 

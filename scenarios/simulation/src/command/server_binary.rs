@@ -6,6 +6,13 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use hostcheck::print::warn;
 
+use super::sources;
+
+/// What is built for process mode: the server, its helper, and the program that stands in for other agents.
+const PROGRAMS: [&str; 3] = ["entraclaw", "entraclaw-wait", "fake-agent"];
+/// What they are built from, beside packages of others.
+const SOURCES: [&str; 5] = ["server", "fakes", "schemas", "Cargo.toml", "Cargo.lock"];
+
 /// The shipped server binary: as told, or beside this program, built with cargo when this program runs under it; `None`
 /// when it is not there and can't be built.
 pub fn server_binary(told: Option<&Path>) -> anyhow::Result<Option<PathBuf>> {
@@ -42,12 +49,17 @@ fn own_folder() -> std::io::Result<PathBuf> {
     Ok(folder)
 }
 
-/// Under `cargo run` only this package was built; the server's own binary is built here, from the same tree.
+/// Under `cargo run` only this package was built; the server's own binary is built here, from the same tree, unless it is
+/// there and up to date.
 fn build_server(folder: &Path, binary: &Path) -> anyhow::Result<()> {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../Cargo.toml");
     #[expect(clippy::disallowed_methods, reason = "the command line's edge reads the environment")]
     let cargo = std::env::var("CARGO").ok();
     let Some(cargo) = cargo.filter(|_| manifest.is_file()) else { return Ok(()) };
+    let programs = PROGRAMS.map(|name| folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX)));
+    if sources::are_older_than(&programs, &SOURCES.map(|name| manifest.with_file_name(name))) {
+        return Ok(());
+    }
     // The folder has the name of the profile, but for `dev`.
     let profile = folder.file_name().and_then(|name| name.to_str()).filter(|name| *name != "debug");
     warn(&format!("building {}", binary.display()));
@@ -60,16 +72,11 @@ fn build_server(folder: &Path, binary: &Path) -> anyhow::Result<()> {
             "simulation",
             "--package",
             "entraclaw",
-            "--bin",
-            "entraclaw",
-            "--bin",
-            "entraclaw-wait",
             "--package",
             "fake-agents",
-            "--bin",
-            "fake-agent",
-            "--manifest-path",
         ])
+        .args(PROGRAMS.iter().flat_map(|name| ["--bin", name]))
+        .arg("--manifest-path")
         .arg(&manifest);
     // Build scripts of dependencies look at these. Of `cargo run` they name this package, and everything that asks for them
     // would be built again, here and by the next `cargo run`.
