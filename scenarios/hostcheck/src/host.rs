@@ -61,6 +61,13 @@ impl Host {
         EVERY_SEED.contains(&self.id.as_str())
     }
 
+    /// Whether its family has versions that play every seed, and it is not one of them.
+    pub fn is_between(&self) -> bool {
+        let plays_for_it =
+            |other: &Self| other.family == self.family && other.profile.is_some() && other.plays_every_seed();
+        !self.plays_every_seed() && all().is_ok_and(|all| all.iter().any(|other| plays_for_it(other)))
+    }
+
     /// The part of the id after the family.
     pub fn version(&self) -> &str {
         self.id.split_once('@').map_or("", |(_, version)| version)

@@ -97,7 +97,8 @@ pub struct Selection {
     /// Whether a host that differs little from another plays one of the seeds only, each such host another one, and in
     /// process mode some of the scenarios only.
     pub sampled: bool,
-    /// Whether only the two newest hosts that play every seed start processes, and each in some of the scenarios only.
+    /// Whether only the two newest hosts that play every seed start processes, and each in some of the scenarios only; and
+    /// whether versions between such hosts play some of the scenarios only.
     pub glance: bool,
 }
 
@@ -111,6 +112,13 @@ const GLANCE_HOSTS: [&str; 2] = ["claude-code@2.1.330", "copilot-cli@1.0.102"];
 /// Why a host has no result where it was another's turn and nothing but processes was asked for.
 const NOT_ITS_TURN: &str = "not asked for in this run: hosts that differ little from another take turns with processes, and \
                             this one's are other scenarios; --full plays more, --all-hosts or --host this one";
+
+/// In a first look a version between others plays one in so many scenarios, each such version other ones.
+const LOOK_TURNS: u64 = 5;
+
+/// Why a version between others has no result where a first look plays its neighbours.
+const NEIGHBOURS_TURN: &str = "not asked for in this run: in a first look versions between others take turns, and this scenario \
+                               is played on others; --full plays it on all, --host on this one";
 
 /// Every cell of a selection, in the order of the report.
 pub fn cells(selection: &Selection) -> Vec<Cell> {
@@ -138,6 +146,10 @@ pub fn cells(selection: &Selection) -> Vec<Cell> {
                 {
                     let reason = "the processes of agents are counted on Linux alone";
                     unplayed.get_or_insert_with(|| Unplayed::not_run(reason));
+                }
+                if *mode == Mode::Sim && selection.glance && is_spared(&scenario.scenario, host, row + column)
+                {
+                    unplayed.get_or_insert_with(|| Unplayed::not_applicable(NEIGHBOURS_TURN));
                 }
                 if *mode == Mode::Process && left_out {
                     if selection.modes.contains(&Mode::Sim) && scenario.scenario.mode.contains(&Mode::Sim) {
@@ -170,6 +182,12 @@ pub fn cells(selection: &Selection) -> Vec<Cell> {
 /// The cells whose number, from 0, is wanted.
 pub fn chosen(cells: Vec<Cell>, wanted: impl Fn(usize) -> bool) -> Vec<Cell> {
     cells.into_iter().enumerate().filter(|(number, _)| wanted(*number)).map(|(_, cell)| cell).collect()
+}
+
+/// Whether a first look does without a host, whose neighbours play the scenario.
+fn is_spared(scenario: &Scenario, host: &Host, turn: u64) -> bool {
+    let is_named = matches!(&scenario.hosts, Hosts::Named(names) if names.contains(&host.id));
+    host.is_between() && !is_named && !scenario.runs_setup() && !turn.is_multiple_of(LOOK_TURNS)
 }
 
 /// The seeds that a host plays.
@@ -321,6 +339,17 @@ mod tests {
         assert!((20..60).contains(&played.len()), "{}", played.len());
         assert!(played.iter().all(|cell| GLANCE_HOSTS.contains(&cell.host.id.as_str())));
         assert!(played.iter().all(|cell| !cell.scenario.scenario.slow_process));
+        let sims = |cells: &[Cell]| -> std::collections::BTreeSet<String> {
+            let played = cells.iter().filter(|cell| cell.mode == Mode::Sim && cell.unplayed.is_none());
+            played.map(|cell| cell.scenario.id().to_owned()).collect()
+        };
+        assert_eq!(sims(&whole), sims(&few), "every scenario is played");
+        let spared = few
+            .iter()
+            .filter(|cell| cell.unplayed.as_ref().is_some_and(|unplayed| unplayed.reason == NEIGHBOURS_TURN));
+        let spared: Vec<&Cell> = spared.collect();
+        assert!(spared.iter().all(|cell| cell.host.is_between()));
+        assert!((few.len() / 5..few.len() / 3).contains(&spared.len()), "{} of {}", spared.len(), few.len());
         let repeats = crate::run::Repeats::Some;
         let again = few.iter().filter(|cell| cell.mode == Mode::Sim && repeats.has(cell)).count();
         assert!((few.len() / 40..few.len() / 8).contains(&again), "{again} of {}", few.len());

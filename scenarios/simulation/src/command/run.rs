@@ -229,7 +229,10 @@ pub(super) fn main(args: &Args) -> Outcome {
         out(&format!("process: {played} cells in {process_time:.1} s"));
     }
     if args.is_glance() {
-        out("a first look, with one seed; `run --full` plays all seeds, every cell twice, and every process");
+        out(
+            "a first look, with one seed, in which versions between others take turns; `run --full` plays all seeds on all \
+             hosts, every cell twice, and every process",
+        );
     }
     say_who_is_represented(args)?;
     corpus.keep(&broken)?;
