@@ -31,6 +31,10 @@ const LOOK_MS: u16 = 5;
 /// How often processes, memory and disk are counted.
 const COUNT: Duration = Duration::from_millis(100);
 
+/// How much this process comes before all others, where it may: the kernel does not hold root to a number of processes, so
+/// the count must be quicker than what forks.
+const PRIORITY: i32 = -20;
+
 /// How long the killing of what is left may take.
 const KILLING: Duration = Duration::from_secs(30);
 
@@ -82,6 +86,7 @@ fn begin() -> Begun {
 fn prepare(order: &Order, line: &str) -> Result<Child, Failed> {
     // A terminal that this process had is not the command's.
     let _ = setsid();
+    let _ = rustix::process::setpriority_process(None, PRIORITY);
     close_fds::set_fds_cloexec(3, &[]);
     nix::sys::prctl::set_child_subreaper(true).map_err(failed("the reaping of what is left"))?;
     if order.namespaces {

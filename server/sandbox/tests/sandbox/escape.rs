@@ -1,5 +1,7 @@
 //! Ways out of the sandbox, each tried by a real program: all are refused, and none leaves anything.
 
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
 use crate::world::{World, python};
 use entraclaw_sandbox::{Approval, Cause, CommandLine};
 
@@ -426,4 +428,41 @@ async fn every_way_out_is_refused_and_leaves_nothing() {
         ways.len() - wrong.len()
     );
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// The tasks of the whole machine.
+fn tasks() -> u64 {
+    let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    load.split_whitespace().nth(3).and_then(|tasks| tasks.split_once('/')?.1.parse().ok()).unwrap_or(0)
+}
+
+/// A test beside others once filled the machine with processes: the kernel does not hold root to a number of them, and the
+/// warden, which counts, came too seldom to its turn.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fork_bomb_is_ended_on_a_busy_machine() {
+    let Some(world) = World::new().await else { return };
+    let (end, most, before) = (AtomicBool::new(false), AtomicU64::new(0), tasks());
+    let (cause, left) = std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                while !end.load(Ordering::Relaxed) {
+                    most.fetch_max(tasks(), Ordering::Relaxed);
+                }
+            });
+        }
+        let mut command = CommandLine::new(
+            ["bash", "-c", "f() { f | f & }; f; sleep 20"].map(str::to_owned).to_vec(),
+            world.project(),
+        );
+        command.environment = world.variables();
+        let ended = tokio::task::block_in_place(|| {
+            let run = world.small_sandbox().run(&command, Approval::None, world.never());
+            tokio::runtime::Handle::current().block_on(run)
+        });
+        end.store(true, Ordering::Relaxed);
+        (ended.map(|ended| ended.cause), world.left())
+    });
+    println!("{before} tasks before, at most {} with the bomb", most.load(Ordering::Relaxed));
+    assert!(matches!(cause.unwrap(), Cause::ProcessLimit | Cause::Exited | Cause::TimeLimit));
+    assert!(left.is_empty(), "{left:?}");
 }
