@@ -8,10 +8,13 @@ use hostcheck::print::warn;
 
 use super::sources;
 
-/// What is built for process mode: the server, its helper, and the program that stands in for other agents.
-const PROGRAMS: [&str; 3] = ["entraclaw", "entraclaw-wait", "fake-agent"];
-/// What they are built from, beside packages of others.
-const SOURCES: [&str; 5] = ["server", "fakes", "schemas", "Cargo.toml", "Cargo.lock"];
+/// What is built for process mode, each with what it is built from: the server, its helper, and the program that
+/// stands in for other agents.
+const PROGRAMS: [(&str, &[&str]); 3] = [
+    ("entraclaw", &["server", "schemas", "Cargo.toml", "Cargo.lock"]),
+    ("entraclaw-wait", &["server", "schemas", "Cargo.toml", "Cargo.lock"]),
+    ("fake-agent", &["fakes/agents", "Cargo.toml", "Cargo.lock"]),
+];
 
 /// The shipped server binary: as told, or beside this program, built with cargo when this program runs under it; `None`
 /// when it is not there and can't be built.
@@ -56,8 +59,12 @@ fn build_server(folder: &Path, binary: &Path) -> anyhow::Result<()> {
     #[expect(clippy::disallowed_methods, reason = "the command line's edge reads the environment")]
     let cargo = std::env::var("CARGO").ok();
     let Some(cargo) = cargo.filter(|_| manifest.is_file()) else { return Ok(()) };
-    let programs = PROGRAMS.map(|name| folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX)));
-    if sources::are_older_than(&programs, &SOURCES.map(|name| manifest.with_file_name(name))) {
+    let is_up_to_date = |(name, sources): &(&str, &[&str])| {
+        let program = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+        let sources: Vec<PathBuf> = sources.iter().map(|source| manifest.with_file_name(source)).collect();
+        sources::are_older_than(&[program], &sources)
+    };
+    if PROGRAMS.iter().all(is_up_to_date) {
         return Ok(());
     }
     // The folder has the name of the profile, but for `dev`.
@@ -75,7 +82,7 @@ fn build_server(folder: &Path, binary: &Path) -> anyhow::Result<()> {
             "--package",
             "fake-agents",
         ])
-        .args(PROGRAMS.iter().flat_map(|name| ["--bin", name]))
+        .args(PROGRAMS.iter().flat_map(|(name, _)| ["--bin", name]))
         .arg("--manifest-path")
         .arg(&manifest);
     // Build scripts of dependencies look at these. Of `cargo run` they name this package, and everything that asks for them
