@@ -210,6 +210,21 @@ mod tests {
     }
 
     #[test]
+    fn a_tail_begins_inside_a_grapheme_that_is_too_long_to_leave_out() {
+        let marks = |count: usize| format!("a{}end", "\u{301}".repeat(count));
+        let short = marks(MAX_GRAPHEME_BYTES / 2);
+        assert_eq!(&short[tail_start(&short, short.len() - 3)..], "end");
+        let long = marks(MAX_GRAPHEME_BYTES);
+        let tail = &long[tail_start(&long, long.len() - 3)..];
+        assert!(
+            tail.starts_with('\u{301}') && tail.len() + 4 > long.len(),
+            "{} of {}",
+            tail.len(),
+            long.len()
+        );
+    }
+
+    #[test]
     fn a_cut_inside_a_quote_stays_inside_the_quote() {
         let out = bound(format!("│ {}", "x".repeat(2000)), 512, "message", &mut Tally::default());
         assert!(out.lines().filter(|line| line.contains('x')).all(|line| line.starts_with("│ ")), "{out}");

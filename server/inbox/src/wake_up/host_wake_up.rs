@@ -263,6 +263,17 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
+    use crate::journal::ConsumerName;
+
+    #[rstest]
+    fn a_waking_hook_waits_until_one_is_seen(#[values(false, true)] has_waking_hook: bool) {
+        let meeting = MeetingPlace::new(&ConsumerName::new("claude-code").unwrap(), "1").unwrap();
+        let hook = HostWakeUp::WakingHook(meeting);
+        let mut sighted = HostActivity::default();
+        sighted.has_waking_hook = has_waking_hook;
+        let expected = if has_waking_hook { WakeUpState::Ready } else { WakeUpState::Waiting };
+        assert_eq!(hook.first_state(&sighted), expected);
+    }
 
     #[rstest]
     #[case("[]", Ok(None))]

@@ -348,6 +348,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_word_counts_one_in_a_page_of_average_length_and_more_in_a_shorter_one() {
+        let average = FieldNormReader::id_to_fieldnorm(100);
+        #[expect(clippy::cast_precision_loss, reason = "a weight needs no more digits")]
+        let counts = by_norm(average as f32);
+        assert!((counts[100] - 1.0).abs() < 1e-6, "{}", counts[100]);
+        assert!(counts.is_sorted_by(|shorter, longer| shorter >= longer));
+        assert!(counts[0] > 1.0 && counts[255] < 0.1, "{} to {}", counts[0], counts[255]);
+    }
+
+    #[test]
     fn two_halves_tell_the_same_as_the_whole() {
         let pages: Vec<(u32, u32, f32)> = (0..40_u32)
             .map(|n| (n % 3, 1 << (n % 5), f32::from(u16::try_from(n * 7 % 11).unwrap())))

@@ -55,6 +55,9 @@ async fn chats_and_sessions_are_listed_and_read_as_the_document_says() {
     let (_, as_tool) = client.call("read_context_resource", json!({"uri": uri})).await;
     assert_eq!(serde_json::from_str::<Value>(&as_tool).unwrap(), session);
 
+    let page: Value = serde_json::from_str(&client.resource(&format!("{uri}?offset=1")).await).unwrap();
+    assert_eq!(page["requests"], json!([second]));
+
     let others: Value = serde_json::from_str(&client.resource("context://cli-sessions").await).unwrap();
     let other = &others["sessions"][0];
     assert_eq!(

@@ -239,3 +239,15 @@ fn message(turn: &Turn, turns: &[Turn]) -> Value {
     }
     message
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_speed_is_in_tokens_a_second() {
+        assert_eq!(speed(Some(30), Some(1_500_000_000)), Some(20.0));
+        assert_eq!(speed(Some(30), Some(0)), None);
+        assert_eq!(speed(None, Some(1)), None);
+    }
+}

@@ -1,0 +1,260 @@
+"""Writes mutants behind a switch into a tree of sources, so that one build holds all of them.
+
+A function with mutants gets their bodies beside its own, and runs the one whose number is in the environment. What can't
+stand so, like a mutant in a `const fn`, is left to the caller.
+"""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import time
+import tomllib
+
+# Names the mutant that is on.
+ON = "MUTANT_ON"
+# Names a file that gets the number of each mutant that is reached.
+REACHED = "MUTANTS_REACHED"
+# A program that takes so many times as long as without a mutant, and at least so many seconds, does not end.
+SLOWER_MAX, WAIT_MIN_S = 10, 30
+SWITCH = f"""
+/// Whether the mutant with this number is switched on; notes that it was reached.
+pub(crate) fn mutant_is_on(number: usize) -> bool {{
+    use std::collections::HashSet;
+    use std::io::Write as _;
+    use std::sync::{{LazyLock, Mutex, PoisonError}};
+    static ON: LazyLock<Option<usize>> = LazyLock::new(|| std::env::var("{ON}").ok()?.parse().ok());
+    static REACHED: LazyLock<Option<Mutex<HashSet<usize>>>> =
+        LazyLock::new(|| std::env::var_os("{REACHED}").map(|_| Mutex::default()));
+    if let Some(reached) = &*REACHED
+        && reached.lock().unwrap_or_else(PoisonError::into_inner).insert(number)
+        && let Some(path) = std::env::var_os("{REACHED}")
+        && let Ok(mut file) = std::fs::OpenOptions::new().append(true).create(true).open(path)
+    {{
+        let _ = file.write_all(format!("{{number}}\\n").as_bytes());
+    }}
+    *ON == Some(number)
+}}
+"""
+
+
+class CannotTry(Exception):
+    """Why the mutants can't be tried."""
+
+
+class Unswitchable(Exception):
+    """A mutant that can't stand behind a switch."""
+
+
+class Body:
+    """The body of a function in a text, without its braces, and the mutants in it."""
+
+    def __init__(self, text, function):
+        start, end = offset(text, function["span"]["start"]), offset(text, function["span"]["end"])
+        name = function["function_name"].rsplit("::", 1)[-1]
+        found = re.compile(rf"\bfn\s+(?:r#)?{re.escape(name)}\b").search(text, start, end)
+        if not found:
+            raise Unswitchable("its function is not found")
+        if "const" in text[start : found.start()].split():
+            raise Unswitchable("its function is const")
+        self.start, self.end = text.index("{", found.end()) + 1, end - 1
+        self.text = text[self.start : self.end]
+        self.mutants = []
+
+    def add(self, number, text, mutant):
+        at, to = (offset(text, mutant["span"][side]) - self.start for side in ("start", "end"))
+        if not 0 <= at <= to <= len(self.text):
+            raise Unswitchable("it is no part of the body of its function")
+        self.mutants.append((number, self.text[:at] + mutant["replacement"] + self.text[to:]))
+
+    def switched(self):
+        """The body with its mutants, as pairs of a text and the numbers of the mutants that it stands for."""
+        every = [number for number, _ in self.mutants]
+        for number, body in self.mutants:
+            yield f" if crate::mutant_is_on({number}) {{", every
+            yield body, [number]
+            yield "} else ", every
+        yield f"{{{self.text}}} ", every
+
+
+def offset(text, place):
+    """The offset of a line and column, which count characters from one."""
+    before = 0
+    for _ in range(place["line"] - 1):
+        before = text.index("\n", before) + 1
+    return before + place["column"] - 1
+
+
+def switch(tree, mutants, crates):
+    """Puts the mutants, by number, into a tree that compiles. Returns the numbers of those that it had to leave out.
+
+    `crates` are the names of the packages whose roots get the switch. An error of the compiler leaves out the mutants
+    whose lines it names, until there is none.
+    """
+    left_out = set()
+    sources = {mutant["file"]: (tree / mutant["file"]).read_text() for mutant in mutants.values()}
+    give_switch(tree, crates)
+    # A crate's root may hold a mutant itself.
+    suffix = {file: (tree / file).read_text()[len(text) :] for file, text in sources.items()}
+    while True:
+        owners = {}
+        for file, text in sources.items():
+            inside = {n: m for n, m in mutants.items() if m["file"] == file and n not in left_out}
+            switched, owners[file], not_switched = rewrite(text, inside)
+            left_out |= not_switched
+            (tree / file).write_text(switched + suffix[file])
+        wrong = errors(tree)
+        if not wrong:
+            return left_out
+        guilty = set()
+        for spans in wrong:
+            named = (owners.get(file, {}).get(line, []) for file, line in spans)
+            guilty.update(next((numbers for numbers in named if numbers), []))
+        if not guilty - left_out:
+            raise CannotTry(f"the switched source does not compile, and no mutant is named: {wrong[:3]}")
+        left_out |= guilty
+
+
+def give_switch(tree, crates):
+    packages = json.loads(
+        subprocess.run(
+            ["cargo", "metadata", "--no-deps", "--format-version", "1"], cwd=tree, check=True, capture_output=True
+        ).stdout
+    )["packages"]
+    roots = {
+        target["src_path"]
+        for package in packages
+        if package["name"] in crates
+        for target in package["targets"]
+        if set(target["kind"]) & {"lib", "bin", "rlib"}
+    }
+    for root in map(pathlib.Path, sorted(roots)):
+        root.write_text(root.read_text() + SWITCH)
+
+
+def rewrite(text, mutants):
+    """The text with the mutants behind their switch, the mutants that each line stands for, and those left out."""
+    bodies, left_out = {}, set()
+    for number, mutant in mutants.items():
+        try:
+            if not mutant["function"]:
+                raise Unswitchable("it is in no function")
+            key = json.dumps(mutant["function"])
+            body = bodies.get(key) or Body(text, mutant["function"])
+            inside = [other for name, other in bodies.items() if name != key and overlap(other, body)]
+            if inside:
+                raise Unswitchable("a function around it has a mutant too")
+            body.add(number, text, mutant)
+            bodies[key] = body
+        except Unswitchable:
+            left_out.add(number)
+    pieces, place = [], 0
+    for body in sorted(bodies.values(), key=lambda body: body.start):
+        pieces.append((text[place : body.start], []))
+        pieces.extend(body.switched())
+        place = body.end
+    pieces.append((text[place:], []))
+    owners, line = {}, 1
+    for piece, numbers in pieces:
+        for step in range(piece.count("\n") + 1 if numbers else 0):
+            # A line that two pieces share is that of the single mutant.
+            if len(numbers) <= len(owners.get(line + step, numbers)):
+                owners[line + step] = numbers
+        line += piece.count("\n")
+    return "".join(piece for piece, _ in pieces), owners, left_out
+
+
+def overlap(one, other):
+    return one.start < other.end and other.start < one.end
+
+
+def errors(tree):
+    """The places that each error names, as pairs of a file and a line, the most telling first."""
+    check = subprocess.run(
+        ["cargo", "check", "--workspace", "--locked", "--keep-going", "--message-format", "json"],
+        cwd=tree,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    wrong = []
+    for line in check.stdout.splitlines():
+        message = json.loads(line).get("message")
+        if not isinstance(message, dict) or message.get("level") != "error" or not message["spans"]:
+            continue
+        spans = sorted(message["spans"], key=lambda span: not span["is_primary"])
+        wrong.append([(span["file_name"], span["line_start"]) for span in spans])
+    if check.returncode != 0 and not wrong:
+        raise CannotTry("cargo check fails on the switched source without an error in it")
+    return wrong
+
+
+class Program:
+    """A program that tells by its exit code whether a mutant is caught, and how long it takes without one."""
+
+    def __init__(self, name, package, command, cwd):
+        self.name, self.package, self.command, self.cwd = name, package, command, cwd
+        self.took_s, self.reached = 0.0, set()
+
+    def try_unchanged(self, out):
+        """Runs it without a mutant, and notes which mutants it reaches."""
+        reached = out / "reached" / self.name
+        reached.parent.mkdir(exist_ok=True)
+        reached.unlink(missing_ok=True)
+        began = time.monotonic()
+        if self.run(out, {REACHED: str(reached)}, None) != 0:
+            raise CannotTry(f"{self.name} fails on the source as it is; see {self.log(out)}")
+        self.took_s = time.monotonic() - began
+        self.reached = {int(line) for line in reached.read_text().split()} if reached.exists() else set()
+
+    def catches(self, number, out, wait_max_s):
+        """Whether it fails with this mutant, or does not end in time."""
+        return self.run(out, {ON: str(number)}, min(wait_max_s, max(WAIT_MIN_S, SLOWER_MAX * self.took_s))) != 0
+
+    def log(self, out):
+        return out / f"{self.name}.log"
+
+    def run(self, out, environment, wait_max_s):
+        """The exit code; `None` where it runs longer than that many seconds. Its processes end with it."""
+        log = tempfile.TemporaryFile()
+        process = subprocess.Popen(
+            self.command, cwd=self.cwd, env=os.environ | environment, stdout=log, stderr=log, start_new_session=True
+        )
+        try:
+            return process.wait(wait_max_s)
+        except subprocess.TimeoutExpired:
+            return None
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+            if process.returncode != 0:
+                log.seek(0)
+                self.log(out).write_bytes(log.read())
+
+
+def programs(tree, packages):
+    """The tests of these packages, built with the features that the whole workspace gives them."""
+    test = ["cargo", "test", "--workspace", "--tests", "--locked", "--no-run", "--message-format", "json"]
+    built = subprocess.run(test, cwd=tree, check=True, stdout=subprocess.PIPE, text=True).stdout
+    found = []
+    for one in map(json.loads, built.splitlines()):
+        if not one.get("executable") or not one["profile"]["test"]:
+            continue
+        folder = pathlib.Path(one["manifest_path"]).parent
+        package = tomllib.loads((folder / "Cargo.toml").read_text())["package"]["name"]
+        if package in packages:
+            name = f"{package}.{one['target']['kind'][0]}.{one['target']['name']}"
+            found.append(Program(name, package, [one["executable"]], folder))
+    return found
+
+
+def scenarios(tree, out):
+    """A first look without real processes: all scenarios, with one seed."""
+    subprocess.run(["cargo", "build", "--release", "--locked", "--package", "simulation"], cwd=tree, check=True)
+    target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", tree / "target"))
+    play = [target / "release" / "simulation", "run", "--mode", "sim", "--seeds", "1", "--out", out / "report"]
+    return Program("scenarios", "simulation", play, tree)
