@@ -52,3 +52,29 @@ impl MemorySummary {
         if listed.is_empty() { counted } else { format!("{counted} ({listed})") }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use entraclaw_memory::files::DiskFiles;
+    use entraclaw_memory::stores::{Homes, System};
+    use entraclaw_seams::storage::MemoryStorage;
+
+    use super::*;
+
+    #[test]
+    fn the_memory_is_told_once_something_was_indexed_and_as_large_as_its_files() {
+        let homes = Homes { home: "/nowhere".into(), variables: BTreeMap::new(), system: System::Linux };
+        let library = Library::new(Arc::new(DiskFiles), homes);
+        let depth = Depth { files_max: 1, bytes_max: 1 };
+        let storage = MemoryStorage::new();
+        storage.create_dir(INDEX).unwrap();
+        storage.replace_derived(&format!("{INDEX}/part"), b"12345").unwrap();
+        assert_eq!(MemorySummary::of(&storage, &library, depth), None);
+        storage.replace_derived(CATALOG, b"{}").unwrap();
+        let (summary, _) = MemorySummary::of(&storage, &library, depth).unwrap();
+        assert_eq!((summary.bytes, summary.agents.iter().map(|one| one.sessions).sum::<usize>()), (7, 0));
+    }
+}

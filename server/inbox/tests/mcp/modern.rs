@@ -196,6 +196,20 @@ async fn each_request_is_its_own_consumer_by_its_clients_name() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn the_seventeenth_consumer_closes_an_idle_inbox_whose_messages_come_again() {
+    let home = Home::new();
+    home.receive([1]);
+    let mut host = home.connect();
+    let clients: Vec<String> = (1..=17).map(|number| format!("host-{number:02}")).collect();
+    for (id, client) in clients.iter().chain([&clients[0]]).enumerate() {
+        let params = json!({"name": "inbox_pull", "_meta": modern_meta(client)});
+        host.request(id, "tools/call", params).await;
+        let expected = if id < clients.len() { "m1" } else { "m1 redelivered" };
+        assert_eq!(ids(&tool_json(&host.next().await)), [expected], "{client}, request {id}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn instructions_are_those_of_the_host_in_both_eras() {
     for client in ["copilot-cli", "qwen-cli-mcp-client-mail", "some-host"] {
         let family = match client {
