@@ -44,6 +44,7 @@ fn the_same_message_is_taken_once() {
     assert_eq!((first.new.len(), first.duplicates), (2, 1));
     let again = journal.append(drafts([2, 3])).unwrap();
     assert_eq!((again.new.len(), again.duplicates), (1, 1));
+    assert!(journal.has(&draft(3).key) && !journal.has(&draft(4).key));
     let (journal, _) = home.reopen();
     let after_restart = journal.append(drafts([1, 2, 3])).unwrap();
     assert_eq!((after_restart.new.len(), after_restart.duplicates), (0, 3));
