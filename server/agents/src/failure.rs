@@ -144,6 +144,20 @@ mod tests {
     use rstest::rstest;
 
     #[rstest]
+    #[case(&[401, 403], Class::NotSignedIn)]
+    #[case(&[402, 429], Class::Quota)]
+    #[case(&[404], Class::ModelUnknown)]
+    #[case(&[408, 504], Class::TimedOut)]
+    #[case(&[500, 502, 503, 529, 599], Class::ProviderDown)]
+    #[case(&[400, 422], Class::Refused)]
+    #[case(&[200, 302, 418, 600], Class::Failed)]
+    fn a_status_has_a_class(#[case] statuses: &[u64], #[case] class: Class) {
+        for status in statuses {
+            assert_eq!(Class::of_status(*status), class, "{status}");
+        }
+    }
+
+    #[rstest]
     #[case("402 You have no quota", Class::Quota)]
     #[case("Authentication failed with provider at http://127.0.0.1:1/v1 (HTTP 401).", Class::NotSignedIn)]
     #[case("Error: No authentication information found.", Class::NotSignedIn)]
