@@ -52,6 +52,16 @@ fn the_same_message_is_taken_once() {
 }
 
 #[test]
+fn a_leader_is_silent_as_last_noted() {
+    let home = Home::new();
+    let (journal, _) = home.open();
+    for silent in [false, true, false] {
+        journal.note_leader_silent(silent);
+        assert_eq!(journal.is_leader_silent(), silent);
+    }
+}
+
+#[test]
 fn only_the_newest_keys_are_remembered() {
     let home = Home::with(JournalOptions { dedup_keys_max: 3, ..JournalOptions::default() });
     let (journal, _) = home.open();
