@@ -29,3 +29,23 @@ fn json_char_bytes(c: char) -> usize {
         c => c.len_utf8(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("R&D", 3, "R&D")]
+    #[case("R&D", 2, "R")]
+    #[case("R&amp;D", 4, "R")]
+    #[case("R&amp;D", 6, "R&amp;")]
+    fn only_what_is_cut_loses_an_entity_that_has_no_end(
+        #[case] whole: &str,
+        #[case] room: usize,
+        #[case] kept: &str,
+    ) {
+        assert_eq!(&whole[..json_prefix(whole, room)], kept);
+    }
+}

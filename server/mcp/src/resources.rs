@@ -169,3 +169,18 @@ fn accepted(params: &Object, is_known: impl Fn(&str) -> bool) -> Result<Object, 
     }
     Ok(accepted)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_subscription_takes_so_many_resources_and_no_more() {
+        let uris: Vec<String> = (0..=SUBSCRIBED_MAX).map(|n| format!("toy://games/{n}")).collect();
+        let Value::Object(params) = json!({"notifications": {"resourceSubscriptions": uris}}) else {
+            unreachable!()
+        };
+        let accepted = accepted(&params, |_| true).unwrap();
+        assert_eq!(accepted["resourceSubscriptions"], json!(uris[..SUBSCRIBED_MAX]));
+    }
+}

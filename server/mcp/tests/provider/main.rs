@@ -2,7 +2,8 @@
 
 mod toy;
 
-use entraclaw_mcp::{Exit, Options, serve};
+use entraclaw_mcp::{Begun, Call, Connection, Exit, Offers, Options, Provider, Refusal, serve};
+use rmcp::model::Prompt;
 use serde_json::{Value, json};
 use tokio::io::{
     AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
@@ -23,9 +24,18 @@ impl Host {
     }
 
     async fn met_by(options: Options, client: &str, capabilities: Value) -> Self {
+        Self::met_with(Box::new(toy::Toy), options, client, capabilities).await
+    }
+
+    async fn met_with(
+        provider: Box<dyn Provider>,
+        options: Options,
+        client: &str,
+        capabilities: Value,
+    ) -> Self {
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
         let (reader, writer) = tokio::io::split(theirs);
-        let server = tokio::spawn(serve(options, vec![Box::new(toy::Toy)], reader, writer));
+        let server = tokio::spawn(serve(options, vec![provider], reader, writer));
         let (from, to) = tokio::io::split(ours);
         let mut host = Self { to, from: BufReader::new(from).lines(), server };
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities, "clientInfo": {"name": client, "version": "1"}});
@@ -108,6 +118,26 @@ async fn every_offer_is_listed_and_found_in_both_eras() {
     let discovered = host.ask(20, "server/discover", modern()).await;
     assert_eq!(discovered["result"]["capabilities"]["prompts"], json!({"listChanged": false}));
     assert_eq!(discovered["result"]["instructions"], "Play when you are asked to.");
+}
+
+/// It lists a prompt, and that is all.
+struct Promising;
+
+impl Provider for Promising {
+    fn offers(&self) -> Offers {
+        Offers { prompts: vec![Prompt::new("sing", Some("Begins a song."), None)], ..Offers::default() }
+    }
+
+    fn call(&mut self, _: Call<'_>, _: &mut Connection) -> Result<Begun, Refusal> {
+        unreachable!("it offers no tool")
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_prompt_that_its_provider_lists_and_does_not_have_is_an_error() {
+    let mut host = Host::met_with(Box::new(Promising), Options::default(), "vscode", json!({})).await;
+    let answer = host.ask(1, "prompts/get", json!({"name": "sing"})).await;
+    assert_eq!(answer["error"]["message"], "params.name: no prompt is named `sing`", "{answer}");
 }
 
 #[tokio::test(start_paused = true)]
