@@ -96,9 +96,13 @@ pub async fn show(
 }
 
 fn refuse(options: &Options) -> io::Result<()> {
+    refuse_by(options, io::stdout().is_terminal(), io::stdin().is_terminal())
+}
+
+fn refuse_by(options: &Options, shows: bool, hears: bool) -> io::Result<()> {
     let why = if options.term.as_deref() == Some("dumb") {
         "TERM=dumb: this terminal can't move its cursor, so no screen can be shown; use --headless, or set TERM to what the terminal is"
-    } else if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
+    } else if !shows || !hears {
         "stdin and stdout: they must be a terminal to show a screen; use --headless"
     } else {
         return Ok(());
@@ -137,6 +141,14 @@ fn stopped() -> io::Result<impl Future<Output = ()>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_screen_needs_a_terminal_to_show_itself_and_one_to_hear_the_person() {
+        for (shows, hears) in [(true, true), (true, false), (false, true), (false, false)] {
+            let is_taken = refuse_by(&Options::default(), shows, hears).is_ok();
+            assert_eq!(is_taken, shows && hears, "shows: {shows}, hears: {hears}");
+        }
+    }
 
     #[test]
     fn a_terminal_that_can_not_show_a_screen_is_refused_with_a_way_out() {

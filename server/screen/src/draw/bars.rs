@@ -135,6 +135,25 @@ fn elapsed(elapsed_ms: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::news::Approval;
+
+    #[test]
+    fn a_call_that_is_cut_says_how_many_of_its_lines_are_left_out() {
+        let runs: Vec<String> = (1..=10).map(|line| format!("step {line}")).collect();
+        let mut screen = Screen::new("chess");
+        screen.approvals.push_back(Approval {
+            number: 1,
+            who: Who::Host("codex".to_owned()),
+            task: "task_1".to_owned(),
+            runs: runs.join("\n"),
+            why: "it writes".to_owned(),
+        });
+        let shown: Vec<String> = approval(&screen, 80, 6)
+            .into_iter()
+            .map(|line| line.into_iter().map(|(text, _)| text).collect())
+            .collect();
+        assert_eq!(shown[1..4], ["  step 1", "  step 2", "  … 8 more lines, see above by pgup"]);
+    }
 
     #[test]
     fn a_time_is_read_at_a_glance() {
