@@ -15,7 +15,7 @@ use entraclaw_memory::stores::{Agent, Homes, Library, SessionError, System, Want
 use entraclaw_memory::stores::{Depth, survey};
 use entraclaw_seams::clock::SystemClock;
 use entraclaw_seams::processes::{Processes, SystemProcesses};
-use entraclaw_seams::storage::{MemoryStorage, Storage};
+use entraclaw_seams::storage::{MemoryStorage, Storage, read_whole};
 use proptest::prelude::*;
 
 const ID: &str = "0cb916db-26aa-40f2-86b5-1ba81b225fd2";
@@ -204,6 +204,19 @@ fn a_survey_counts_sessions_and_names_what_is_not_understood() {
 }
 
 #[test]
+fn a_survey_reads_all_sessions_as_long_as_their_bytes_are_within_the_bound() {
+    let machine = Machine::claude(&[("user", "why")]);
+    let path = "s/claude/projects/-p/a-session.jsonl";
+    let bytes = read_whole(&machine.storage, path, 4096).unwrap().unwrap();
+    machine.storage.set_bytes("s/claude/projects/-p/another-session.jsonl", &bytes);
+    let both = 2 * bytes.len() as u64;
+    for (bytes_max, read) in [(both, 2), (both - 1, 1)] {
+        let found = survey(&machine.library(), Depth { files_max: 9, bytes_max });
+        assert_eq!((found[0].sessions, found[0].read), (2, read), "of {bytes_max} bytes");
+    }
+}
+
+#[test]
 fn how_a_session_goes_on_is_told_for_each_agent() {
     let mut library = library();
     let mut command = |agent: Agent, id: &str| {
@@ -334,6 +347,21 @@ fn what_is_open_and_which_files_were_changed_is_in_the_brief() {
     for part in ["> - measure it", "> - merge it", "> - /p/src/reader.rs"] {
         assert!(brief.markdown.contains(part), "{part} is missing in {}", brief.markdown);
     }
+}
+
+#[test]
+fn a_brief_says_how_much_of_a_list_it_leaves_out() {
+    let steps: Vec<String> = (0..10).map(|step| format!("- [ ] step {step}")).collect();
+    let answer = steps.join("\n");
+    let answered = |answers: usize| {
+        let mut said = vec![("user", "write the reader")];
+        said.resize(1 + answers, ("assistant", answer.as_str()));
+        let machine = Machine::claude(&said);
+        handoff(&mut machine.library(), &SystemProcesses, &wanted("a-session"), 32 * 1024).unwrap().markdown
+    };
+    let (some, all) = (answered(3), answered(2));
+    assert!(some.contains("> - step 9\n> - and 10 more\n"), "{some}");
+    assert!(all.contains("> - step 9\n") && !all.contains("> - and "), "{all}");
 }
 
 #[test]

@@ -227,6 +227,14 @@ mod tests {
     }
 
     #[test]
+    fn words_that_stand_together_as_in_the_query_tell_more_than_the_same_apart() {
+        let mut ask = ask("file lock");
+        ask.wanted[0].is_joined = true;
+        let score = |text| Judge::new(&ask, None).judge(text).unwrap_or_default();
+        assert!(score("take the file lock") > score("take the lock file"));
+    }
+
+    #[test]
     fn a_sign_within_a_word_ends_no_sentence() {
         let found: Vec<&str> = sentences("See src/a.rs, v1.5. Why? \nDone").collect();
         assert_eq!(found, ["See src/a.rs, v1.5.", " Why?", " \n", "Done"]);

@@ -27,6 +27,18 @@ fn a_phrase_must_stand_together() {
 }
 
 #[test]
+fn a_phrase_is_found_behind_many_newer_messages_that_have_its_words_apart() {
+    let machine = Machine::new();
+    machine.say("one", "user", "take the file lock first", OLD);
+    // More than half of the bytes that are read for a phrase, and not all of them.
+    let apart = "the lock of the file, and more of it. ".repeat(500);
+    for _ in 0..14 {
+        machine.say("one", "user", &apart, NEW);
+    }
+    assert_eq!(search(&mut machine.open(), "\"file lock\"").total, 1);
+}
+
+#[test]
 fn a_typing_error_is_forgiven_where_the_word_is_not_found() {
     let machine = Machine::new();
     machine.say("exact", "user", "the kubernetes cluster of the team", OLD);
