@@ -250,3 +250,27 @@ impl Toolbox for WorktreeTools {
         leave_in_background(&self.trees, there.filter(|task| !open.contains(task)).collect());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_task_that_has_ended_takes_no_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let parts = WorktreeParts {
+            project: folder.path().to_owned(),
+            base: folder.path().to_owned(),
+            surroundings: Surroundings::default(),
+            program: PathBuf::new(),
+            sandbox: folder.path().to_owned(),
+        };
+        let trees = Trees { parts, policy: Policy::with_usual_limits(), slots: StdMutex::default() };
+        let (ended, goes_on) = (TaskId("task_1".to_owned()), TaskId("task_2".to_owned()));
+        for task in [&ended, &goes_on] {
+            assert_eq!(trees.report(task).await.unwrap(), None);
+        }
+        trees.leave(&ended).await.unwrap();
+        assert_eq!(trees.slots.lock().unwrap().keys().collect::<Vec<_>>(), [&goes_on]);
+    }
+}
