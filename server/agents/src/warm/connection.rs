@@ -180,3 +180,39 @@ impl Connection {
 fn said(error: &Error) -> String {
     format!("{} ({})", error.message, i32::from(error.code))
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, duplex, split};
+
+    use super::*;
+
+    /// A program that knows no session.
+    fn forgetful() -> (Input, Output) {
+        let (ours, theirs) = duplex(64 * 1024);
+        let (from, mut to) = split(theirs);
+        tokio::spawn(async move {
+            let mut lines = BufReader::new(from).lines();
+            while let Ok(Some(line)) = lines.next_line().await {
+                let request: Value = serde_json::from_str(&line).unwrap();
+                let (member, says) = match request["method"].as_str() {
+                    Some("initialize") => ("result", json!({"protocolVersion": 1})),
+                    _ => ("error", json!({"code": -32002, "message": "no such session"})),
+                };
+                let answer = json!({"jsonrpc": "2.0", "id": request["id"], member: says});
+                to.write_all(format!("{answer}\n").as_bytes()).await.unwrap();
+            }
+        });
+        let (from, to) = split(ours);
+        (Box::new(to), Box::new(from))
+    }
+
+    #[tokio::test]
+    async fn a_session_that_the_program_does_not_know_is_not_gone_on_with() {
+        let (input, output) = forgetful();
+        let mut connection = Connection::open(input, output).await.unwrap();
+        let loaded = connection.load_session("one", Path::new("/home/alice/project")).await;
+        assert_eq!(loaded, Err("no such session (-32002)".to_owned()));
+    }
+}
