@@ -1,9 +1,10 @@
 //! How a session begins, and what is refused before and after.
 
+use entraclaw_inbox::presence::Presence;
 use rstest::rstest;
 use serde_json::json;
 
-use crate::support::{Home, check};
+use crate::support::{Home, Host, check};
 
 const INIT: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"VERSION","capabilities":{},"clientInfo":{"name":"some-host","version":"1"}}}"#;
 
@@ -157,5 +158,19 @@ async fn an_answer_of_a_legacy_session_has_no_member_of_the_modern_era() {
         for member in ["resultType", "ttlMs", "cacheScope", "_meta"] {
             assert!(result.get(member).is_none(), "{method}: {result}");
         }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_lines_of_a_connection_are_counted() {
+    let (home, presence) = (Home::new(), Presence::default());
+    let mut options = home.options();
+    options.presence = presence.clone();
+    let mut host = Host::start(options, 64 * 1024);
+    for id in 1..=3 {
+        host.request(id, "ping", json!({})).await;
+        host.next().await;
+        host.settle().await;
+        assert_eq!(presence.get().lines_total, id);
     }
 }
