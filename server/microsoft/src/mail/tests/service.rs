@@ -190,3 +190,18 @@ async fn a_whole_mail_is_shown_sanitised_with_its_history() {
     house.mailbox.remove("m1");
     assert_eq!(house.service().read_email(m1).await.unwrap_err(), MailError::Gone);
 }
+
+#[rstest]
+#[case("message.rpmsg", "rights management")]
+#[case("smime.p7m", "S/MIME")]
+#[case("plan.pdf", "")]
+#[tokio::test(start_paused = true)]
+async fn a_whole_mail_says_how_it_is_encrypted(#[case] attachment: &str, #[case] how: &str) {
+    let house = House::new().await;
+    let mail = MailSpec { attachments: vec![attachment.to_owned()], ..MailSpec::default() };
+    house.mailbox.mail("m1", 1, mail).await;
+    house.run_s(30).await;
+    let page = house.service().read_email(house.mailbox.id("m1")).await.unwrap();
+    assert_eq!(page.encrypted, how);
+    assert_eq!(page.content_text_sanitized == "text of m1", how.is_empty(), "{page:?}");
+}

@@ -237,6 +237,22 @@ async fn a_list_that_fails_is_reported() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_chat_that_fails_is_reported_and_its_filter_stays() {
+    let graph = TestGraph::new();
+    let house = House::new(&graph);
+    house.run_s(6).await;
+    graph.say(DM, "held");
+    let messages = format!("{DM}/messages");
+    let at = messages.clone();
+    graph.fault(move |line| line.contains(&at).then(|| Reply::error(403, "Forbidden")));
+    let error = house.run_s(60).await.get().error.unwrap_or_default();
+    assert!(error.contains(&format!("chat {DM} could not be read: graph answered 403")), "{error}");
+    let lines = graph.lines();
+    let (asked, filtered) = (count(&lines, &messages), count(&lines, "$filter="));
+    assert!(asked > 1 && asked == filtered, "{lines:?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_link_to_somewhere_else_gets_no_token() {
     let graph = TestGraph::new();
     let house = House::new(&graph);
