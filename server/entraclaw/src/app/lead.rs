@@ -315,6 +315,31 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn a_leader_rests_on_a_disk_that_reports_every_change_until_there_is_one() {
+        let storage = MemoryStorage::new();
+        let shared = std::sync::Arc::new(storage.clone());
+        let clock = std::sync::Arc::new(entraclaw_seams::clock::SystemClock);
+        let (journal, _) = Journal::open(shared.clone(), clock, JournalOptions::default()).unwrap();
+        let gate = Gate::new([]).with_policy(shared);
+        assert!(journal.try_lead().unwrap());
+        let (lead, _) = watch::channel(true);
+        let looks = async {
+            sleep(FILES_INTERVAL * 4).await;
+            let calls = storage.calls();
+            sleep(FILES_INTERVAL * 400).await;
+            assert_eq!(storage.calls(), calls, "it looked though nothing had changed");
+            storage.set_bytes("access/unknown", b"");
+            let calls = storage.calls();
+            sleep(LEAD_INTERVAL * 2).await;
+            assert!(storage.calls() > calls, "it did not look at a change");
+        };
+        tokio::select! {
+            never = keep_up(&journal, &gate, &storage, &lead, true) => match never {},
+            () = looks => {}
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn a_lasting_failure_is_reported_rarely_and_its_end_once() {
         let mut trying = Trying::default();
         assert_eq!(trying.note(true), None);

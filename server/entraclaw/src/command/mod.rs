@@ -197,3 +197,22 @@ pub fn run() -> ExitCode {
 fn printed(error: &clap::Error, code: i32) -> ExitCode {
     if error.print().is_err() { ExitCode::FAILURE } else { ExitCode::from(u8::try_from(code).unwrap_or(2)) }
 }
+
+#[cfg(test)]
+mod tests {
+    use entraclaw_seams::clock::SystemClock;
+    use entraclaw_seams::storage::MemoryStorage;
+
+    use super::*;
+
+    #[test]
+    fn what_an_operator_does_is_told_and_stays() {
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let told = operate(&["allow", "alice@contoso.com"], &storage, &clock).unwrap();
+        assert!(told.contains("alice@contoso.com may speak to the agent"), "{told}");
+        let listed = operate(&["allow", "--list"], &storage, &clock).unwrap();
+        assert!(listed.contains("alice@contoso.com"), "{listed}");
+        assert!(operate(&["status"], &storage, &clock).is_err());
+    }
+}

@@ -279,6 +279,17 @@ fn a_broken_state_names_itself_and_its_fix(
     assert_eq!(diagnosis.level, level, "{diagnosis:#?}");
 }
 
+#[test]
+fn a_result_is_late_only_after_its_whole_minute() {
+    for (waits_s, level) in [(60, Level::Ok), (61, Level::Warn)] {
+        let oldest_ended_at = Some(now() - SignedDuration::from_secs(waits_s));
+        let work = WorkSummary { on_the_way: 1, oldest_ended_at, ..WorkSummary::default() };
+        let mut facts = well();
+        facts.report.work = Some(work);
+        assert_eq!(examine(&facts).level, level, "after {waits_s} s");
+    }
+}
+
 /// A leader that asked `ago_s` seconds ago.
 fn lead(facts: &mut Facts, ago_s: i64) {
     let file = SessionFile { pid: 77, leads: true, ..SessionFile::default() };

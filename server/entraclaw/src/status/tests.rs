@@ -222,6 +222,22 @@ fn one_failure_and_a_new_leader_are_no_problem() {
     assert!(looked(&disk).healthy);
 }
 
+#[rstest]
+#[case(true, 2, true)]
+#[case(true, 0, false)]
+#[case(false, 2, false)]
+fn unread_messages_of_a_consumer_that_is_gone_are_noted(
+    #[case] idle: bool,
+    #[case] unread: u64,
+    #[case] is_noted: bool,
+) {
+    let line = ConsumerLine { name: "codex".to_owned(), unread, idle, ..ConsumerLine::default() };
+    let mut report = Report { consumers: vec![line], ..Report::default() };
+    judge(&mut report, &[], now());
+    let noted = report.notes.iter().any(|note| note.starts_with("codex was not seen for so long"));
+    assert_eq!(noted, is_noted, "{:?}", report.notes);
+}
+
 #[test]
 fn broken_files_are_skipped() {
     let disk = MemoryStorage::new();

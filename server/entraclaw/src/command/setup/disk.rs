@@ -266,3 +266,19 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 fn sync_folder(_path: &Path) -> io::Result<()> {
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_folder_without_content_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (full, empty) = (folder.path().join("full"), folder.path().join("empty"));
+        make_folders(&[full.clone(), empty.clone()]).unwrap();
+        fs::write(full.join("settings.json"), "{}").unwrap();
+        assert!(!remove_empty(&full) && full.join("settings.json").exists());
+        assert!(remove_empty(&empty) && !empty.exists());
+        assert!(remove_empty(&empty), "it is gone already");
+    }
+}

@@ -262,3 +262,15 @@ fn plain(path: &Path) -> Result<String, String> {
         )),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_written_as_it_is_or_not_at_all() {
+        let path = "/home/älice/my tools/entraclaw";
+        assert_eq!(plain(Path::new(path)), Ok(path.to_owned()));
+        assert!(plain(Path::new("/home/alice\n/entraclaw")).unwrap_err().contains("can't be written"));
+    }
+}

@@ -105,6 +105,23 @@ fn stops(owner: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::setup::{Found, with};
+    use entraclaw_seams::storage::Storage as _;
+
+    #[test]
+    fn a_host_is_named_once_it_was_set_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = DiskStorage::open(folder.path()).unwrap();
+        let settings = WakeUpSettings::default();
+        assert!(unattended(&home, &settings).is_empty());
+        let content = Content::Section("Read the inbox.".to_owned());
+        let path = "/home/alice/.gemini/GEMINI.md";
+        let receipt = with(path, Found::default(), "gemini-cli/user", &content).unwrap().receipt;
+        home.create_dir(super::super::folders::FOLDER).unwrap();
+        home.replace("setup/one.json", &serde_json::to_vec(&receipt).unwrap()).unwrap();
+        let told = unattended(&home, &settings);
+        assert_eq!(told.first(), stops("gemini-cli/user").as_ref(), "{told:?}");
+    }
 
     #[test]
     fn only_hosts_that_were_seen_to_ask_are_named() {

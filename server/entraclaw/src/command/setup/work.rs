@@ -258,3 +258,21 @@ fn free_backup(path: &Path) -> Result<PathBuf, String> {
         format!("{}: there are {BACKUPS_MAX} backups beside it; remove the old ones", path.display())
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_that_only_replaces_a_receipt_changes_no_text() {
+        let step = |before: Option<&str>, after: Option<&str>| Step {
+            path: PathBuf::from("/home/alice/.codex/config.toml"),
+            leads_to: None,
+            before: before.map(str::to_owned),
+            outcome: Outcome { text: after.map(str::to_owned), without: None, receipt: None },
+            receipt: None,
+        };
+        assert!(!step(Some("a"), Some("a")).changes_text());
+        assert!(step(Some("a"), Some("b")).changes_text() && step(Some("a"), None).changes_text());
+    }
+}

@@ -133,6 +133,15 @@ fn a_setting_is_given_back_unless_it_was_changed_again() {
     assert_eq!(undo(&theirs, &ops).unwrap(), theirs);
 }
 
+#[rstest]
+#[case::inside("{ /* mine */ }\n")]
+#[case::beside("// mine\n{}\n")]
+fn a_root_that_a_person_has_written_at_stays(#[case] theirs: &str) {
+    let (_, ops) = apply("", &edits()).unwrap();
+    assert_eq!(undo("{}\n", &ops).unwrap(), "");
+    assert_eq!(undo(theirs, &ops).unwrap(), theirs);
+}
+
 #[test]
 fn foreign_content_beside_ours_stays() {
     let (text, ops) = apply("{}\n", &edits()).unwrap();
