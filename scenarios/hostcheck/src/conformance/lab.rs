@@ -1,7 +1,7 @@
 //! The environment of one probe in one version: it starts servers, keeps the record, and collects the
 //! outcomes of checks. It never lets a check without an answer look like one that passed.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::discover::Discovered;
 use super::heard::Heard;
-use super::lent::{Lent, Shared};
+use super::lent::{Lent, Pool};
 use super::outcome::Outcome;
 use super::session::{ANSWER_WITHIN, Reply, Session};
 use super::target::Target;
@@ -48,18 +48,23 @@ pub(crate) struct Lab {
     pub(crate) found: Rc<Discovered>,
     pub(crate) record: Rc<RefCell<Record>>,
     outcomes: BTreeMap<&'static str, Outcome>,
-    /// The connections that this question may use, until it has taken one.
-    shared: Option<Shared>,
+    /// The name of the probe.
+    question: &'static str,
+    /// Whether the question was lent a connection.
+    has_one: Cell<bool>,
+    /// The connections that this question shares with others; `None` where it has its own.
+    pool: Option<Rc<Pool>>,
 }
 
 impl Lab {
-    /// For a question that uses the connections of others, or has its own.
+    /// For a question that shares the connections of a pool, or has its own.
     pub(crate) fn new(
         target: &Target,
         version: Version,
         wishes: &Arc<Wishes>,
         found: &Rc<Discovered>,
-        shared: Option<&Shared>,
+        question: &'static str,
+        pool: Option<&Rc<Pool>>,
     ) -> Self {
         let record = Record { secrets: wishes.secrets.clone(), ..Record::default() };
         Self {
@@ -69,7 +74,9 @@ impl Lab {
             found: Rc::clone(found),
             record: Rc::new(RefCell::new(record)),
             outcomes: BTreeMap::new(),
-            shared: shared.cloned(),
+            question,
+            has_one: Cell::new(false),
+            pool: pool.cloned(),
         }
     }
 
@@ -79,15 +86,16 @@ impl Lab {
         Some(speaks.capabilities.get(capability).is_some_and(|value| !value.is_null()))
     }
 
-    /// Starts a server without a message to it. Its lines are judged by the rules of the wire.
+    /// Starts a server without a message to it. Its lines are judged by the rules of the wire. Where the probe opens the
+    /// connection, others may use it afterwards.
     pub(crate) fn fresh(&self) -> Result<Lent, Trouble> {
-        self.start_heard(true).map(|session| Lent::new(session, None))
+        self.start_heard(true).map(|session| Lent::new(session, self.pool.clone()))
     }
 
     /// Like [`fresh`](Self::fresh), for a probe that itself breaks the rules: the server's lines are not
     /// judged.
     pub(crate) fn rough(&self) -> Result<Lent, Trouble> {
-        self.start_heard(false).map(|session| Lent::new(session, None))
+        self.start_heard(false).map(|session| Lent::new(session, self.pool.clone()))
     }
 
     fn start_heard(&self, judged: bool) -> Result<Session, Trouble> {
@@ -99,12 +107,14 @@ impl Lab {
 
     fn start(&self, server: AnyServer, judged: bool) -> Result<Session, Trouble> {
         let wire = Wire::start(server, Rc::clone(&self.record), judged, !self.version.is_modern());
-        wire.map(|wire| Session::new(wire, self.version))
-            .map_err(|error| Trouble(format!("the server could not be started: {error}")))
+        let wire = wire.map_err(|error| Trouble(format!("the server could not be started: {error}")))?;
+        let mut session = Session::new(wire, self.version);
+        session.question = self.question;
+        Ok(session)
     }
 
-    /// Opens a server: the connection that other questions used, if it still answers, or a new one.
-    pub(crate) async fn open(&mut self) -> Result<Lent, Trouble> {
+    /// Opens a server: a connection that other questions used, if it still answers, or a new one.
+    pub(crate) async fn open(&self) -> Result<Lent, Trouble> {
         self.lend(true).await
     }
 
@@ -123,7 +133,7 @@ impl Lab {
     }
 
     /// Opens a server for a probe that itself breaks the rules.
-    pub(crate) async fn open_rough(&mut self) -> Result<Lent, Trouble> {
+    pub(crate) async fn open_rough(&self) -> Result<Lent, Trouble> {
         self.lend(false).await
     }
 
@@ -133,17 +143,47 @@ impl Lab {
         Ok(Lent::new(session, None))
     }
 
-    async fn lend(&mut self, judged: bool) -> Result<Lent, Trouble> {
-        // A question that needs a second connection gets one of its own.
-        let home = self.shared.take().map(|shared| if judged { shared.plain } else { shared.rough });
-        if let Some(mut session) = home.as_ref().and_then(|idle| idle.take()) {
+    /// Opens a server that is about to end, in whatever version and by whichever questions it was used before.
+    pub(crate) async fn open_to_end(&self) -> Result<Lent, Trouble> {
+        match self.pool.as_ref().and_then(|pool| pool.take(|_| true)) {
+            Some(mut session) => {
+                session.wire.go_on(Rc::clone(&self.record));
+                Ok(Lent::new(session, None))
+            }
+            None => Ok(Lent::new(Self::opened(self.start_heard(true)?).await?, None)),
+        }
+    }
+
+    async fn lend(&self, judged: bool) -> Result<Lent, Trouble> {
+        while let Some(mut session) = self.take(judged) {
             session.wire.go_on(Rc::clone(&self.record));
+            if !judged {
+                session.wire.stop_judging();
+            }
             if session.is_alive().await {
-                return Ok(Lent::new(session, home));
+                return Ok(Lent::new(session, self.pool.clone()));
             }
         }
         let session = Self::opened(self.start_heard(judged)?).await?;
-        Ok(Lent::new(session, home))
+        Ok(Lent::new(session, self.pool.clone()))
+    }
+
+    /// A connection of the pool. A question that is asked again gets another one than that on which it failed.
+    fn take(&self, judged: bool) -> Option<Session> {
+        let pool = self.pool.as_ref()?;
+        let other = |session: &Session| session.version == self.version && session.question != self.question;
+        let same_kind = |session: &Session| other(session) && session.wire.is_judged() == judged;
+        let mut session = if judged {
+            pool.take(same_kind)?
+        } else {
+            // One on which only rules were kept serves as well, but not the other way round.
+            pool.take(same_kind).or_else(|| pool.take(other))?
+        };
+        // The second connection of a question is for comparing.
+        if !self.has_one.replace(true) {
+            session.question = self.question;
+        }
+        Some(session)
     }
 
     async fn opened(mut session: Session) -> Result<Session, Trouble> {
@@ -215,6 +255,11 @@ impl Lab {
             None => outcome,
         };
         self.outcomes.insert(check, outcome);
+    }
+
+    /// Whether a connection was used that other questions had used.
+    pub(crate) fn was_lent(&self) -> bool {
+        self.has_one.get()
     }
 
     /// The outcomes, and the record.

@@ -1,5 +1,5 @@
-//! One connection that several questions use in turn, because a start costs more than all of their answers. It is lent to
-//! one question at a time, and only while the server answers; what fails on it is asked again on a connection of its own.
+//! Connections that several questions use in turn, because a start costs more than all of their answers. Each is lent to
+//! one question at a time, and only while the server answers; what fails on one is asked again on another.
 
 use std::cell::RefCell;
 use std::ops::{Deref, DerefMut};
@@ -7,46 +7,42 @@ use std::rc::Rc;
 
 use super::session::Session;
 
-/// The place of a connection that waits for the next question.
+/// Open connections that wait for the next question, in the order in which they came back.
 #[derive(Default)]
-pub(crate) struct Idle(RefCell<Option<Session>>);
+pub(crate) struct Pool(RefCell<Vec<Session>>);
 
-impl Idle {
-    fn with(session: Option<Session>) -> Rc<Self> {
-        Rc::new(Self(RefCell::new(session.filter(|session| session.wire.is_whole()))))
+impl Pool {
+    /// With connections that are open already.
+    pub(crate) fn with(sessions: impl IntoIterator<Item = Session>) -> Rc<Self> {
+        let pool = Self::default();
+        sessions.into_iter().for_each(|session| pool.put(session));
+        Rc::new(pool)
     }
 
-    /// The connection, which is then no longer here.
-    pub(crate) fn take(&self) -> Option<Session> {
-        self.0.borrow_mut().take()
+    /// The first connection that fits, which is then no longer here.
+    pub(crate) fn take(&self, fits: impl Fn(&Session) -> bool) -> Option<Session> {
+        let mut waiting = self.0.borrow_mut();
+        let place = waiting.iter().position(fits)?;
+        Some(waiting.remove(place))
     }
-}
 
-/// The connections that the questions in one version share.
-#[derive(Default, Clone)]
-pub(crate) struct Shared {
-    /// For questions that keep the rules.
-    pub(crate) plain: Rc<Idle>,
-    /// For questions that break them, so that the server's lines prove nothing.
-    pub(crate) rough: Rc<Idle>,
-}
-
-impl Shared {
-    /// Beginning with a connection that is already open.
-    pub(crate) fn with(session: Option<Session>) -> Self {
-        Self { plain: Idle::with(session), ..Self::default() }
+    fn put(&self, session: Session) {
+        if session.is_open && session.wire.is_whole() {
+            self.0.borrow_mut().push(session);
+        }
     }
 }
 
-/// A connection in use. Where it came from an [`Idle`] place it goes back there, unless one of its pipes was closed.
+/// A connection in use. Where others may use it after this question it goes to their pool, unless one of its pipes was
+/// closed or it never opened.
 pub(crate) struct Lent {
     /// `None` only while it is dropped.
     session: Option<Session>,
-    home: Option<Rc<Idle>>,
+    home: Option<Rc<Pool>>,
 }
 
 impl Lent {
-    pub(crate) fn new(session: Session, home: Option<Rc<Idle>>) -> Self {
+    pub(crate) fn new(session: Session, home: Option<Rc<Pool>>) -> Self {
         Self { session: Some(session), home }
     }
 }
@@ -67,10 +63,8 @@ impl DerefMut for Lent {
 
 impl Drop for Lent {
     fn drop(&mut self) {
-        if let (Some(home), Some(session)) = (self.home.take(), self.session.take())
-            && session.wire.is_whole()
-        {
-            *home.0.borrow_mut() = Some(session);
+        if let (Some(home), Some(session)) = (self.home.take(), self.session.take()) {
+            home.put(session);
         }
     }
 }

@@ -10,7 +10,7 @@ use schemas::Version;
 use super::check::{self, Needs, Probe};
 use super::discover::Discovered;
 use super::lab::Lab;
-use super::lent::Shared;
+use super::lent::Pool;
 use super::outcome::{Evidence, Judged, Outcome, over_tries};
 use super::plan::Plan;
 use super::row::{Level, Placed};
@@ -46,6 +46,8 @@ struct Told {
     outcomes: BTreeMap<&'static str, Outcome>,
     /// Why it ended early.
     trouble: Option<String>,
+    /// Whether no other question used its connections before.
+    is_alone: bool,
     record: Record,
 }
 
@@ -59,12 +61,17 @@ pub(crate) async fn judge(
     (turns, done): (&Turns, &dyn Fn()),
 ) -> Vec<Judged> {
     let mut runs = Vec::new();
-    for version in versions {
-        let rows = rows_in(plan, versions, *version, rows);
-        let shared = Shared::with(open.remove(version).filter(|_| !plan.full));
-        runs.push(judge_in(plan, *version, rows, found, shared, (turns, done)));
+    if plan.full {
+        open.clear();
     }
-    drop(open);
+    let of_versions: Vec<_> = versions.iter().map(|version| Pool::with(open.remove(version))).collect();
+    // A connection on which only the version was asked is as good as a new one for its end.
+    let unused = Pool::with(open.into_values());
+    for (version, shared) in versions.iter().zip(of_versions) {
+        let rows = rows_in(plan, versions, *version, rows);
+        runs.push(judge_in(plan, *version, rows, found, (shared, Rc::clone(&unused)), (turns, done)));
+    }
+    drop(unused);
     futures_util::future::join_all(runs).await.into_iter().flatten().collect()
 }
 
@@ -81,7 +88,7 @@ async fn judge_in(
     version: Version,
     rows: Vec<&Placed>,
     found: &Rc<Discovered>,
-    shared: Shared,
+    pools: (Rc<Pool>, Rc<Pool>),
     (turns, done): (&Turns, &dyn Fn()),
 ) -> Vec<Judged> {
     let mut all = Vec::new();
@@ -108,7 +115,7 @@ async fn judge_in(
         let heard = found.heard.get(&version).filter(|_| judged);
         all.extend(others.iter().map(|placed| unheard(placed, version, outcome, heard)));
     }
-    let told = run(plan, version, &asked, found, shared, (turns, done)).await;
+    let told = run(plan, version, &asked, found, pools, (turns, done)).await;
     all.extend(asked.iter().map(|placed| row(placed, version, &plan.target, &told)));
     all
 }
@@ -173,36 +180,60 @@ fn needed(plan: &Plan, version: Version, rows: &[&Placed]) -> Vec<&'static Probe
         .collect()
 }
 
-/// Asks all probes of a version: those with a connection of their own beside each other, the others in turn.
+/// Asks all probes of a version: those with a connection of their own beside each other, the others in turn on the
+/// connections of the first pool. The second one has connections that may be ended.
 async fn run(
     plan: &Plan,
     version: Version,
     rows: &[&Placed],
     found: &Rc<Discovered>,
-    shared: Shared,
+    (shared, unused): (Rc<Pool>, Rc<Pool>),
     (turns, done): (&Turns, &dyn Fn()),
 ) -> Vec<Told> {
     let probes: Vec<(usize, &Probe)> = needed(plan, version, rows).into_iter().enumerate().collect();
-    let (mut in_turn, own): (Vec<_>, Vec<_>) =
+    let (in_turn, own): (Vec<_>, Vec<_>) =
         probes.into_iter().partition(|(_, probe)| check::is_in_turn(probe) && !plan.full);
-    // The end of the connection is its last question.
-    in_turn.sort_by_key(|(_, probe)| probe.needs == Needs::Process);
+    let (begins, in_turn): (Vec<_>, Vec<_>) = in_turn.into_iter().partition(|(_, probe)| probe.begins);
+    // After rules were broken on a connection it proves less, and its end is its last question.
+    let ends = |probe: &Probe| probe.needs == Needs::Process;
+    let (mut later, plain): (Vec<_>, Vec<_>) =
+        in_turn.into_iter().partition(|(_, probe)| probe.rough || probe.late || ends(probe));
+    later.sort_by_key(|(_, probe)| (ends(probe), probe.rough));
     let question = Question { plan, version, rows, found, turns };
-    let (question, shared) = (&question, &shared);
+    let (question, shared, unused) = (&question, &shared, &unused);
     let beside = own.into_iter().map(|(place, probe)| async move {
         if probe.needs != Needs::Process {
             // Ends and hosts mostly wait, so these queue up before what mostly computes.
             tokio::task::yield_now().await;
         }
-        let told = question.ask(probe, None).await;
+        let told = question
+            .ask(probe, if ends(probe) && !plan.full { From::Unused(unused) } else { From::Own })
+            .await;
         done();
         (place, told)
     });
-    let after_each_other = async {
-        let again = Shared::default();
+    let from = From::Shared(shared);
+    let begun = begins.into_iter().map(|(place, probe)| async move {
+        let told = question.ask(probe, From::Begun(shared)).await;
+        done();
+        (place, told)
+    });
+    let first = async {
         let mut told = Vec::new();
-        for (place, probe) in in_turn {
-            told.push((place, question.ask(probe, Some((shared, &again))).await));
+        for (place, probe) in plain {
+            told.push((place, question.first(probe, from).await));
+        }
+        told
+    };
+    let after_each_other = async {
+        // What fails is asked again on a connection that another question has begun.
+        let (mut told, first) = tokio::join!(futures_util::future::join_all(begun), first);
+        for (place, first) in first {
+            told.push((place, question.settle(first, from).await));
+            done();
+        }
+        for (place, probe) in later {
+            told.push((place, question.ask(probe, from).await));
             done();
         }
         told
@@ -211,6 +242,19 @@ async fn run(
     told.extend(others);
     told.sort_by_key(|(place, _)| *place);
     told.into_iter().map(|(_, told)| told).collect()
+}
+
+/// Where a question has its connection from.
+#[derive(Clone, Copy)]
+enum From<'a> {
+    /// It starts a server.
+    Own,
+    /// One that no other question has used, where there is one, and otherwise its own.
+    Unused(&'a Rc<Pool>),
+    /// It starts a server, which others use afterwards.
+    Begun(&'a Rc<Pool>),
+    /// One that others have used.
+    Shared(&'a Rc<Pool>),
 }
 
 /// What is the same for all probes in one version.
@@ -223,28 +267,47 @@ struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// Asks by a probe. What fails is asked again on another connection, its own where a server must keep the rule: an answer
-    /// that comes late on a busy machine, or on a connection that other questions have used, is no fault. Where the two
-    /// differ, it is asked while nothing else runs. `shared` are the connections of questions in turn, and the ones on which
-    /// these are asked again.
-    async fn ask(&self, probe: &'static Probe, shared: Option<(&Shared, &Shared)>) -> Told {
-        let first = {
-            // Questions in turn use one server, which runs already.
-            let _turn = if shared.is_none() { self.turns.beside().await } else { None };
-            self.once(probe, shared.map(|(first, _)| first)).await
-        };
-        let settled =
-            shared.is_none() && !self.plan.full && probe.needs == Needs::Process && first.trouble.is_none();
-        if !first.is_failing() || settled {
+    async fn ask(&self, probe: &'static Probe, from: From<'_>) -> Told {
+        let first = self.first(probe, from).await;
+        self.settle(first, from).await
+    }
+
+    async fn first(&self, probe: &'static Probe, from: From<'_>) -> Told {
+        match from {
+            From::Own => {
+                let _turn = self.turns.beside().await;
+                self.once(probe, None).await
+            }
+            From::Unused(pool) | From::Begun(pool) => {
+                let _turn = self.turns.beside().await;
+                self.once(probe, Some(pool)).await
+            }
+            From::Shared(pool) => {
+                let _turn = self.turns.in_turn().await;
+                self.once(probe, Some(pool)).await
+            }
+        }
+    }
+
+    /// Asks again what failed, on another connection, its own where a server must keep the rule: an answer that comes late on
+    /// a busy machine, or on a connection that other questions have used, is no fault. Where the two differ, it is asked while
+    /// nothing else runs.
+    async fn settle(&self, first: Told, from: From<'_>) -> Told {
+        if !first.is_failing() || self.is_sure(&first, from) {
             return first;
         }
-        let again = shared.map(|(_, again)| again).filter(|_| !probe.rough && !self.is_must(&first));
+        let probe = first.probe;
+        let again = match from {
+            From::Shared(pool) if !probe.rough && !self.is_must(&first) => Some(pool),
+            _ => None,
+        };
         let second = {
             let _turn = self.turns.beside().await;
             self.once(probe, again).await
         };
+        let was_shared = matches!(from, From::Shared(_));
         let same = first.failing() == second.failing();
-        if second.is_failing() && (same || shared.is_some()) {
+        if second.is_failing() && (same || was_shared) {
             return second;
         }
         let third = {
@@ -254,8 +317,16 @@ impl Question<'_> {
         if !second.is_failing() && !third.is_failing() {
             return third;
         }
-        let tries = if shared.is_some() { vec![second, third] } else { vec![first, second, third] };
+        let tries = if was_shared { vec![second, third] } else { vec![first, second, third] };
         Told::over(tries)
+    }
+
+    /// Whether a failure needs no second try in a quick run: it came on a connection that no other question has used, and
+    /// nothing was awaited in vain, so that neither others nor a busy machine can be its cause. How long an end may take is
+    /// measured.
+    fn is_sure(&self, told: &Told, from: From<'_>) -> bool {
+        let on_its_own = told.is_alone && !told.record.waited_in_vain;
+        !self.plan.full && told.trouble.is_none() && (on_its_own || matches!(from, From::Unused(_)))
     }
 
     /// Whether something failed that a server must keep, or could not be asked.
@@ -266,11 +337,13 @@ impl Question<'_> {
             || self.rows.iter().any(|placed| placed.row.level == Level::Must && fails(placed))
     }
 
-    async fn once(&self, probe: &'static Probe, shared: Option<&Shared>) -> Told {
-        let mut lab = Lab::new(&self.plan.target, self.version, &self.plan.wishes, self.found, shared);
+    async fn once(&self, probe: &'static Probe, pool: Option<&Rc<Pool>>) -> Told {
+        let (target, wishes) = (&self.plan.target, &self.plan.wishes);
+        let mut lab = Lab::new(target, self.version, wishes, self.found, probe.name, pool);
         let trouble = (probe.run)(&mut lab).await.err().map(|trouble| trouble.0);
+        let is_alone = !lab.was_lent();
         let (outcomes, record) = lab.finish();
-        Told { probe, outcomes, trouble, record }
+        Told { probe, outcomes, trouble, is_alone, record }
     }
 }
 

@@ -103,6 +103,10 @@ pub(crate) struct Session {
     pub(crate) opening: Value,
     /// Time limit of the handshake's answer.
     pub(crate) opens_within: Duration,
+    /// Whether a handshake was made, so that any question can follow.
+    pub(crate) is_open: bool,
+    /// The question that used it last.
+    pub(crate) question: &'static str,
     next_id: i64,
 }
 
@@ -110,7 +114,16 @@ impl Session {
     /// A connection without a message so far.
     pub(crate) fn new(wire: Wire, version: Version) -> Self {
         let (capabilities, opening) = (json!({}), Value::Null);
-        Self { wire, version, capabilities, opening, opens_within: START_WITHIN, next_id: 1 }
+        Self {
+            wire,
+            version,
+            capabilities,
+            opening,
+            opens_within: START_WITHIN,
+            is_open: false,
+            question: "",
+            next_id: 1,
+        }
     }
 
     /// Makes the handshake of the version: `initialize` and `initialized`, or `server/discover`.
@@ -135,13 +148,19 @@ impl Session {
             (reply, _) => reply,
         };
         if let Reply::Result(result) = &reply {
-            self.capabilities = result.get("capabilities").cloned().unwrap_or_default();
-            self.opening = result.clone();
+            self.opened(result);
             if !self.version.is_modern() {
                 self.notify("notifications/initialized", None);
             }
         }
         reply
+    }
+
+    /// Takes what a handshake said: of [`open`](Self::open), or of another one that has the same effect.
+    pub(crate) fn opened(&mut self, result: &Value) {
+        self.capabilities = result.get("capabilities").cloned().unwrap_or_default();
+        self.opening = result.clone();
+        self.is_open = true;
     }
 
     pub(crate) fn declares(&self, capability: &str) -> bool {

@@ -57,6 +57,8 @@ pub(crate) struct Record {
     pub(crate) seen: BTreeMap<String, u64>,
     /// Most progress notifications for one token of one connection.
     pub(crate) progress_most: u64,
+    /// Whether a message did not come in the time that it was given.
+    pub(crate) waited_in_vain: bool,
     pub(crate) secrets: Vec<String>,
 }
 
@@ -251,6 +253,16 @@ impl Wire {
         self.note("a connection on which other questions were asked before");
     }
 
+    /// Whether the server's lines are validated.
+    pub(crate) fn is_judged(&self) -> bool {
+        self.judged
+    }
+
+    /// Validates the server's lines no more: the host is about to break the rules.
+    pub(crate) fn stop_judging(&mut self) {
+        self.judged = false;
+    }
+
     pub(crate) fn stderr(&self) -> String {
         self.server.stderr()
     }
@@ -316,7 +328,10 @@ impl Wire {
                 .skip(from)
                 .find_map(|line| line.message.as_ref().filter(|message| fits(message)).cloned())
         };
-        self.run_until(limit, |wire| find(wire).is_some() || wire.is_silent_for_good()).await;
+        let in_time = self.run_until(limit, |wire| find(wire).is_some() || wire.is_silent_for_good()).await;
+        if !in_time {
+            self.record.borrow_mut().waited_in_vain = true;
+        }
         find(self)
     }
 

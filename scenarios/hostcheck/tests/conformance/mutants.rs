@@ -1,5 +1,6 @@
 //! The row that must catch each fault, which `zoo` holds, and the server without a fault, which must fail none.
 
+use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -177,6 +178,26 @@ fn a_quick_run_finds_the_same_faults_in_the_rows_that_it_asks() {
             .collect();
         assert!(failed.is_empty(), "{failed:?}");
     }
+}
+
+/// Most of the time of a quick run is the starts of the server.
+#[test]
+fn a_quick_run_starts_a_healthy_server_once_for_each_version_and_twice_more_in_each_era() {
+    let Target::Inside(serve) = target(Fault::None) else { unreachable!("it is inside of the test") };
+    let starts = Rc::new(Cell::new(0));
+    let counted = Rc::clone(&starts);
+    let counting = Target::Inside(Rc::new(move |input, output| {
+        counted.set(counted.get() + 1);
+        serve(input, output)
+    }));
+    let wishes = Arc::new(Wishes { quick: true, seed: 1, ..Wishes::default() });
+    let plan =
+        Plan { target: counting, wishes, full: false, ..plan(Fault::None, |_| true, &VERSIONS, false) };
+    let found = in_paused_time(async { conformance::judge(&plan, &|_| {}).await });
+    assert_eq!(found.versions, [OLD, NEW], "both eras are judged");
+    // A call that lasts is given up together with its connection.
+    let given_up = 1;
+    assert_eq!(starts.get(), VERSIONS.len() + 2 * found.versions.len() + given_up);
 }
 
 #[test]

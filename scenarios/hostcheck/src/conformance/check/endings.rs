@@ -35,7 +35,7 @@ probes! {
     "end: stdin is closed after half a line" ["end.half-line"] Both Process Rare |lab| half_line(lab);
     "end: stdin is closed with a call open" ["end.open-call"] Both Process Rare |lab| open_call(lab);
     "end: SIGINT" ["end.sigint"] Both Process |lab| signalled(lab, Signal::Int, "end.sigint");
-    "end: SIGTERM" ["end.sigterm"] Both Process |lab| signalled(lab, Signal::Term, "end.sigterm");
+    "end: SIGTERM" ["end.sigterm"] Both Process InTurn |lab| signalled(lab, Signal::Term, "end.sigterm");
     "end: SIGKILL, then anew" ["end.restart"] Both Process Rare |lab| restart(lab);
     "end: stdout is closed" ["end.stdout-closed"] Both Process Rare |lab| stdout_closed(lab);
     "a slow reader" ["output.slow-reader"] Both Pipes Rare |lab| slow_reader(lab);
@@ -55,7 +55,7 @@ async fn exits(session: &mut Session) -> bool {
 const IN_TIME: &str = "the end of the process within 4 s";
 
 async fn eof(lab: &mut Lab) -> Result<(), Trouble> {
-    let mut session = lab.open().await?;
+    let mut session = lab.open_to_end().await?;
     session.wire.close_input();
     let ended = exits(&mut session).await;
     lab.expect("end.eof", ended, "the server still runs after its stdin was closed", IN_TIME, "it runs");
@@ -106,7 +106,7 @@ async fn signalled(lab: &mut Lab, signal: Signal, check: &'static str) -> Result
         lab.skip(check, "this system has no signals");
         return Ok(());
     }
-    let mut session = lab.open().await?;
+    let mut session = lab.open_to_end().await?;
     session.is_alive().await;
     session.wire.run_for(SETTLES.mul_f64(busy::slowdown())).await;
     session.wire.signal(signal);

@@ -10,8 +10,8 @@ use crate::conformance::session::{ANSWER_WITHIN, Reply};
 probes! {
     "errors: unknown things" ["errors.answered", "errors.unknown-method", "errors.ids", "errors.invalid-cursor"]
         Both Nothing |lab| unknown(lab);
-    "errors: notifications" ["errors.notification-unanswered"] Both Nothing |lab| notifications(lab);
-    "errors: no request" ["errors.no-method", "errors.batch"] Both Pipes |lab| no_request(lab);
+    "errors: notifications" ["errors.notification-unanswered"] Both Nothing Rough |lab| notifications(lab);
+    "errors: no request" ["errors.no-method", "errors.batch"] Both Pipes Rough |lab| no_request(lab);
 }
 
 async fn unknown(lab: &mut Lab) -> Result<(), Trouble> {

@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 
 use super::probe::probes;
 use crate::conformance::lab::{Lab, Trouble};
-use crate::conformance::session::{ANSWER_WITHIN, Reply, START_WITHIN, initialize_params};
+use crate::conformance::session::{ANSWER_WITHIN, START_WITHIN, initialize_params};
 
 probes! {
     "initialize" ["initialize.answered", "initialize.same-version", "initialize.ready"]
-        Legacy Nothing |lab| initialize(lab);
+        Legacy Nothing InTurn |lab| initialize(lab);
     "initialize with an unknown version" ["initialize.other-version", "initialize.latest-version"]
-        Legacy Nothing |lab| unknown_version(lab);
+        Legacy Nothing Begins |lab| unknown_version(lab);
     "initialize with a version that has none" ["initialize.never-modern"] Legacy Nothing Rare |lab| never_modern(lab);
     "ping" ["ping.answered", "ping.empty"] Legacy Nothing InTurn |lab| ping(lab);
     "declared capabilities"
@@ -21,13 +21,15 @@ probes! {
 }
 
 async fn initialize(lab: &mut Lab) -> Result<(), Trouble> {
-    let mut session = lab.fresh()?;
-    let reply = session.open().await;
-    let said = reply.say();
-    let Reply::Result(result) = reply else {
-        lab.fail("initialize.answered", "`initialize` is not answered with a result", "a result", &said);
-        return Ok(());
+    let mut session = match lab.open().await {
+        Ok(session) => session,
+        Err(Trouble(said)) => {
+            lab.fail("initialize.answered", "`initialize` is not answered with a result", "a result", &said);
+            return Ok(());
+        }
     };
+    let result = session.opening.clone();
+    let said = format!("result {result}");
     let whole = result.get("capabilities").is_some_and(Value::is_object)
         && result.pointer("/serverInfo/name").is_some_and(Value::is_string);
     let message = "the answer to `initialize` lacks capabilities or serverInfo";
@@ -45,7 +47,8 @@ async fn unknown_version(lab: &mut Lab) -> Result<(), Trouble> {
     let mut session = lab.fresh()?;
     let reply = session.ask_within("initialize", initialize_params("2099-01-01"), START_WITHIN).await;
     let said = reply.say();
-    let named = reply.result().and_then(|result| result.get("protocolVersion")).and_then(Value::as_str);
+    let result = reply.result().cloned().unwrap_or_default();
+    let named = result.get("protocolVersion").and_then(Value::as_str);
     let Some(named) = named.filter(|named| *named != "2099-01-01") else {
         let message = "an unknown version is not answered with one that the server supports";
         lab.fail("initialize.other-version", message, "a result with another protocolVersion", &said);
@@ -54,6 +57,11 @@ async fn unknown_version(lab: &mut Lab) -> Result<(), Trouble> {
     };
     if named.parse().is_ok_and(|version| lab.found.speaks(version).is_some()) {
         lab.pass("initialize.other-version");
+        if named == lab.version.as_str() {
+            // A host that supports the version goes on with it.
+            session.notify("notifications/initialized", None);
+            session.opened(&result);
+        }
     } else {
         // Only a request in that version shows whether the server supports it.
         let mut again = lab.fresh()?;

@@ -76,9 +76,10 @@ pub(crate) fn is_quick(check: &str, is_first: bool) -> bool {
     probe.is_none_or(|(probe, manner)| !probe.rare && (is_first || !manner.is_once()))
 }
 
-/// Whether a probe can follow other questions on their connection.
+/// Whether a probe shares connections with other questions.
 pub(crate) fn is_in_turn(probe: &Probe) -> bool {
-    probe.in_turn || placed().any(|(other, manner)| manner.is_shared() && std::ptr::eq(other, probe))
+    let of_beginnings = placed().any(|(other, manner)| !manner.is_shared() && std::ptr::eq(other, probe));
+    probe.in_turn || probe.begins || !of_beginnings
 }
 
 /// What the probe of a check needs of a connection; `None` for a check without a probe.

@@ -68,6 +68,10 @@ pub(crate) struct Probe {
     pub(crate) rare: bool,
     /// Whether it can follow other questions on their connection, although its area is about beginnings.
     pub(crate) in_turn: bool,
+    /// Like that, and it starts the connection, which others use after it.
+    pub(crate) begins: bool,
+    /// Whether it comes after the others of its connections: it closes one, or needs two.
+    pub(crate) late: bool,
     pub(crate) run: Run,
 }
 
@@ -80,6 +84,10 @@ pub(super) enum Trait {
     Rare,
     /// It can follow other questions.
     InTurn,
+    /// Others can follow it on the connection that it starts.
+    Begins,
+    /// It closes a connection, or needs two.
+    Late,
 }
 
 impl Probe {
@@ -97,7 +105,8 @@ impl Probe {
 
 /// The probes of an area. A row: the name, the checks, the versions, the connection that it needs, `Rough`
 /// where the host breaks the rules, `Rare` where it is asked with `--full` only, `InTurn` where it can follow other
-/// questions in an area of beginnings, and the conversation.
+/// questions in an area of beginnings, `Begins` where they can follow it, `Late` where it
+/// closes a connection or needs two, and the conversation.
 macro_rules! probes {
     ($( $name:literal $checks:tt $era:ident $needs:ident $($trait:ident)* |$lab:ident| $run:expr; )*) => {
         pub(super) const PROBES: &[$crate::conformance::check::probe::Probe] = &[
@@ -117,6 +126,14 @@ macro_rules! probes {
                 in_turn: $crate::conformance::check::probe::Probe::is(
                     &[$( $crate::conformance::check::probe::Trait::$trait ),*],
                     $crate::conformance::check::probe::Trait::InTurn,
+                ),
+                begins: $crate::conformance::check::probe::Probe::is(
+                    &[$( $crate::conformance::check::probe::Trait::$trait ),*],
+                    $crate::conformance::check::probe::Trait::Begins,
+                ),
+                late: $crate::conformance::check::probe::Probe::is(
+                    &[$( $crate::conformance::check::probe::Trait::$trait ),*],
+                    $crate::conformance::check::probe::Trait::Late,
                 ),
                 run: |$lab| Box::pin($run),
             }, )*

@@ -14,10 +14,10 @@ use crate::conformance::session::{
 probes! {
     "discover" ["discover.complete", "discover.server-info", "results.typed"] Modern Nothing InTurn |lab| discover(lab);
     "an unknown version" ["version.refused", "version.supported-named", "version.retry"]
-        Modern Nothing |lab| unknown_version(lab);
-    "incomplete _meta" ["meta.missing"] Modern Nothing |lab| incomplete(lab);
-    "no _meta" ["meta.no-memory", "meta.answered"] Modern Nothing InTurn |lab| without_meta(lab);
-    "no clientInfo" ["meta.no-client-info"] Modern Nothing |lab| no_client_info(lab);
+        Modern Nothing Begins |lab| unknown_version(lab);
+    "incomplete _meta" ["meta.missing"] Modern Nothing InTurn Rough |lab| incomplete(lab);
+    "no clientInfo" ["meta.no-client-info"] Modern Nothing InTurn |lab| no_client_info(lab);
+    "no _meta" ["meta.no-memory", "meta.answered"] Modern Nothing InTurn Rough |lab| without_meta(lab);
 }
 
 async fn discover(lab: &mut Lab) -> Result<(), Trouble> {
@@ -64,6 +64,9 @@ async fn unknown_version(lab: &mut Lab) -> Result<(), Trouble> {
     let again = session.ask_bare("server/discover", params, ANSWER_WITHIN).await;
     let message = "a version that the refusal named is refused when it is used";
     lab.expect("version.retry", again.result().is_some(), message, "a result", &again.say());
+    if let Some(result) = again.result().filter(|_| version == lab.version.as_str()) {
+        session.opened(result);
+    }
     Ok(())
 }
 
@@ -71,12 +74,10 @@ async fn incomplete(lab: &mut Lab) -> Result<(), Trouble> {
     let version = lab.version.as_str();
     let no_capabilities = json!({META_VERSION: version, META_CLIENT: client_info()});
     let no_version = json!({META_CAPABILITIES: {}, META_CLIENT: client_info()});
+    let mut session = lab.open_rough().await?;
     for (meta, missing) in [(no_capabilities, "clientCapabilities"), (no_version, "protocolVersion")] {
-        // Each on a connection of its own: a server of both eras may take a request without a version as the beginning
-        // of the older one.
-        // Over HTTP each request stands alone, and the connection knows from the one before which headers to send.
-        let mut session = if lab.target.has_address() { lab.open_rough().await? } else { lab.rough()? };
-        let reply = session.ask_bare("server/discover", json!({"_meta": meta}), START_WITHIN).await;
+        // After a complete request: a server of both eras may take one without a version as the beginning of the older one.
+        let reply = session.ask_bare("server/discover", json!({"_meta": meta}), ANSWER_WITHIN).await;
         let message = format!("a request without {missing} in its _meta is not refused as invalid");
         // Without a version it may be a request of the older era, and a server of both refuses it by that era's rules.
         let may_be_older = missing == "protocolVersion" && lab.found.is_of_both_eras();
@@ -105,9 +106,9 @@ async fn without_meta(lab: &mut Lab) -> Result<(), Trouble> {
 }
 
 async fn no_client_info(lab: &mut Lab) -> Result<(), Trouble> {
-    let mut session = lab.rough()?;
+    let mut session = lab.open().await?;
     let meta = json!({META_VERSION: lab.version.as_str(), META_CAPABILITIES: {}});
-    let reply = session.ask_bare("server/discover", json!({"_meta": meta}), START_WITHIN).await;
+    let reply = session.ask_bare("server/discover", json!({"_meta": meta}), ANSWER_WITHIN).await;
     let message = "a request without clientInfo, which is optional, is refused";
     lab.expect("meta.no-client-info", reply.result().is_some(), message, "a result", &reply.say());
     Ok(())

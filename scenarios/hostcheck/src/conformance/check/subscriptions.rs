@@ -15,7 +15,7 @@ probes! {
     "listen" ["listen.acknowledged", "listen.first", "listen.filter", "listen.two"]
         Modern Nothing |lab| listen(lab);
     "listen: cancelled" ["listen.cancelled"] Modern Pipes |lab| cancelled(lab);
-    "listen: the end" ["listen.graceful-end", "listen.again"] Modern Pipes |lab| ended(lab);
+    "listen: the end" ["listen.graceful-end", "listen.again"] Modern Pipes Late |lab| ended(lab);
 }
 
 /// A filter for everything that the server offers to listen to; `None` where it offers nothing.

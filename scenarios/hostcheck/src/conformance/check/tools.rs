@@ -28,7 +28,7 @@ probes! {
         ["tools.list", "tools.stable-order", "tools.names", "tools.name-length", "tools.unique",
          "tools.input-schemas", "tools.output-schemas", "tools.pages-end", "tools.pages-scope"]
         Both Nothing |lab| list(lab);
-    "tools: another connection" ["tools.same-everywhere"] Modern Nothing |lab| same_everywhere(lab);
+    "tools: another connection" ["tools.same-everywhere"] Modern Nothing Late |lab| same_everywhere(lab);
     "tools: calls" ["tools.call", "tools.structured", "tools.structured-text", "tools.embedded", "tools.own-error"]
         Both Nothing |lab| calls(lab);
     "tools: mistakes" ["tools.unknown", "tools.malformed-call", "tools.malformed-code", "tools.bad-arguments",
