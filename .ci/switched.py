@@ -218,22 +218,27 @@ class Program:
         return out / f"{self.name}.log"
 
     def run(self, out, environment, wait_max_s):
-        """The exit code; `None` where it runs longer than that many seconds. Its processes end with it."""
-        log = tempfile.TemporaryFile()
-        process = subprocess.Popen(
-            self.command, cwd=self.cwd, env=os.environ | environment, stdout=log, stderr=log, start_new_session=True
-        )
-        try:
-            return process.wait(wait_max_s)
-        except subprocess.TimeoutExpired:
-            return None
-        finally:
-            if process.poll() is None:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait()
-            if process.returncode != 0:
-                log.seek(0)
-                self.log(out).write_bytes(log.read())
+        return run(self.command, self.cwd, self.log(out), wait_max_s, environment)
+
+
+def run(command, cwd, log, wait_max_s, environment=None):
+    """The exit code; `None` where it runs longer than that many seconds. Its processes end with it. `log` is written where
+    it fails."""
+    said = tempfile.TemporaryFile()
+    process = subprocess.Popen(
+        command, cwd=cwd, env=os.environ | (environment or {}), stdout=said, stderr=said, start_new_session=True
+    )
+    try:
+        return process.wait(wait_max_s)
+    except subprocess.TimeoutExpired:
+        return None
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        if process.returncode != 0:
+            said.seek(0)
+            log.write_bytes(said.read())
 
 
 def programs(tree, packages):
