@@ -477,3 +477,22 @@ impl Segment {
         (before, self.before.then(self.index.end_of(block).1))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use entraclaw_seams::storage::MemoryStorage;
+
+    use super::super::segment::FIRST;
+    use super::*;
+
+    /// A reader that takes a file for deleted begins anew, and would do so without end while it can't be read.
+    #[test]
+    fn a_file_is_gone_only_when_the_disk_has_none() {
+        let disk = MemoryStorage::new();
+        let name = SegmentName::first_of("2026-11-21".parse().unwrap(), FIRST);
+        let log = Log::load(Arc::new(disk.clone()), None).unwrap();
+        assert!(log.is_gone(name).unwrap());
+        disk.set_bytes(&name.path(), b"");
+        assert!(!log.is_gone(name).unwrap());
+    }
+}

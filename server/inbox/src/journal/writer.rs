@@ -199,3 +199,110 @@ impl Open {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use entraclaw_seams::storage::{MemoryStorage, Storage as _};
+    use jiff::civil::date;
+    use rstest::rstest;
+
+    use super::super::segment::{INBOX, INDEXES};
+    use super::*;
+    use crate::record::{Channel, Record};
+
+    const TODAY: Date = date(2026, 11, 21);
+    const FIRST: &str = "2026-11-21.jsonl";
+
+    fn entry(seq: u64, received_on: Date) -> Entry {
+        let record = Record {
+            v: 1,
+            seq,
+            after: None,
+            key: format!("teams/{seq}"),
+            id: seq.to_string(),
+            received_at: format!("{received_on}T12:00:00Z"),
+            channel: Channel::Teams,
+            chat_id: "chat".to_owned(),
+            from: "Alice".to_owned(),
+            ts: format!("{received_on}T12:00:00Z"),
+            content_text_sanitized: "hello".to_owned(),
+            meta: BTreeMap::new(),
+            edit_of: None,
+            deleted: false,
+            restored: false,
+            consumed_by: Vec::new(),
+        };
+        Entry { record, prev: seq - 1 }
+    }
+
+    /// A disk with one record in the first file of today.
+    fn disk() -> MemoryStorage {
+        let disk = MemoryStorage::new();
+        disk.create_dir(INBOX).unwrap();
+        disk.create_dir(INDEXES).unwrap();
+        let mut log = Log::load(Arc::new(disk.clone()), Some(1)).unwrap();
+        Writer::default().append(&mut log, TODAY, u64::MAX, [entry(1, TODAY)].iter()).unwrap();
+        disk
+    }
+
+    /// The file to which a record goes.
+    fn file_of(writer: &mut Writer, log: &mut Log, today: Date, bytes_max: u64) -> String {
+        let next = entry(log.last_place() + 1, today);
+        writer.append(log, today, bytes_max, [next].iter()).unwrap();
+        log.segments.last().unwrap().name.file_name()
+    }
+
+    #[rstest]
+    #[case::sound(1, |_: &mut Writer, _: &mut Log| (), FIRST)]
+    #[case::of_an_older_term(2, |_: &mut Writer, _: &mut Log| (), "2026-11-21.t2.jsonl")]
+    #[case::spoiled(
+        1,
+        |writer: &mut Writer, log: &mut Log| writer.spoiled = log.newest_name,
+        "2026-11-21.1.jsonl"
+    )]
+    #[case::not_synced(1, |_: &mut Writer, log: &mut Log| log.unsynced = log.newest_name, "2026-11-21.1.jsonl")]
+    #[case::with_a_tail(
+        1,
+        |_: &mut Writer, log: &mut Log| {
+            let path = log.newest_name.unwrap().path();
+            log.storage.append(&path, false).unwrap().append(b"x").unwrap();
+        },
+        "2026-11-21.1.jsonl"
+    )]
+    fn only_a_sound_file_of_its_own_term_is_written_on(
+        #[case] term: u64,
+        #[case] happens: fn(&mut Writer, &mut Log),
+        #[case] goes_to: &str,
+    ) {
+        let mut log = Log::load(Arc::new(disk()), Some(term)).unwrap();
+        let mut writer = Writer::default();
+        happens(&mut writer, &mut log);
+        assert_eq!(file_of(&mut writer, &mut log, TODAY, u64::MAX), goes_to);
+    }
+
+    #[rstest]
+    #[case::has_room(1, TODAY, FIRST)]
+    #[case::is_just_full(0, TODAY, "2026-11-21.1.jsonl")]
+    #[case::is_of_yesterday(1, date(2026, 11, 22), "2026-11-22.jsonl")]
+    #[case::is_of_tomorrow(1, date(2026, 11, 20), "2026-11-21.1.jsonl")]
+    fn a_file_takes_more_on_its_day_until_it_is_full(
+        #[case] room: u64,
+        #[case] today: Date,
+        #[case] goes_to: &str,
+        #[values(false, true)] is_open: bool,
+    ) {
+        let disk = disk();
+        let mut log = Log::load(Arc::new(disk.clone()), Some(1)).unwrap();
+        let mut writer = Writer::default();
+        if is_open {
+            assert_eq!(file_of(&mut writer, &mut log, TODAY, u64::MAX), FIRST);
+        }
+        let bytes_max = disk.len(&format!("{INBOX}/{FIRST}")).unwrap().unwrap() + room;
+        assert_eq!(file_of(&mut writer, &mut log, today, bytes_max), goes_to);
+        assert_eq!(file_of(&mut writer, &mut log, today, u64::MAX), goes_to);
+        assert_eq!(file_of(&mut Writer::default(), &mut log, today, u64::MAX), goes_to);
+    }
+}

@@ -78,3 +78,37 @@ impl fmt::Display for ToolSet {
         f.write_str(self.as_str())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case(ToolSet::Inbound, "inbound")]
+    #[case(ToolSet::Reply, "reply")]
+    #[case(ToolSet::Chats, "chats")]
+    #[case(ToolSet::People, "people")]
+    #[case(ToolSet::Files, "files")]
+    #[case(ToolSet::Mail, "mail")]
+    #[case(ToolSet::Bot, "bot")]
+    #[case(ToolSet::Ask, "ask")]
+    #[case(ToolSet::Context, "context")]
+    #[case(ToolSet::Delegate, "delegate")]
+    fn a_set_has_the_name_of_the_configuration(#[case] set: ToolSet, #[case] name: &str) {
+        assert_eq!((set.as_str(), set.to_string().as_str()), (name, name));
+        assert_eq!(ToolSet::parse(name), Some(set));
+        assert!(ToolSet::ALL.contains(&set));
+        let others = ToolSet::ALL.into_iter().filter(|other| *other != set).collect();
+        assert_eq!(ToolSet::left_out_of(&others), BTreeSet::from([name]));
+    }
+
+    #[rstest]
+    #[case("")]
+    #[case("Inbound")]
+    #[case("inbound ")]
+    fn another_name_is_no_set(#[case] name: &str) {
+        assert_eq!(ToolSet::parse(name), None);
+    }
+}

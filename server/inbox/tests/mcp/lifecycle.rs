@@ -1,10 +1,13 @@
 //! How a session begins, and what is refused before and after.
 
+use std::collections::BTreeSet;
+
 use entraclaw_inbox::presence::Presence;
+use entraclaw_inbox::sessions::HostLine;
 use rstest::rstest;
 use serde_json::json;
 
-use crate::support::{Home, Host, check};
+use crate::support::{Home, Host, check, modern_meta};
 
 const INIT: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"VERSION","capabilities":{},"clientInfo":{"name":"some-host","version":"1"}}}"#;
 
@@ -173,4 +176,29 @@ async fn the_lines_of_a_connection_are_counted() {
         host.settle().await;
         assert_eq!(presence.get().lines_total, id);
     }
+}
+
+#[rstest]
+#[case::with_a_session(false, "2.1.80")]
+#[case::without_sessions(true, "1")]
+#[tokio::test(start_paused = true)]
+async fn the_host_of_a_connection_is_known_by_name_and_version(
+    #[case] is_modern: bool,
+    #[case] version: &str,
+) {
+    let (home, presence) = (Home::new(), Presence::default());
+    let mut options = home.options();
+    options.presence = presence.clone();
+    let mut host = Host::start(options, 64 * 1024);
+    assert!(presence.get().hosts.is_empty());
+    let mut params = json!({});
+    if is_modern {
+        params["_meta"] = modern_meta("some-host");
+    } else {
+        host.open("some-host", "2025-11-25").await;
+    }
+    host.request(1, "tools/list", params).await;
+    host.next_answer().await;
+    let line = HostLine { name: "some-host".to_owned(), version: version.to_owned() };
+    assert_eq!(presence.get().hosts, BTreeSet::from([line]));
 }

@@ -189,3 +189,38 @@ impl Mailbox {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use rstest::rstest;
+
+    use super::super::super::{Journal, JournalOptions};
+    use super::*;
+    use crate::journal::consumer::ConsumerName;
+    use entraclaw_seams::clock::SystemClock;
+    use entraclaw_seams::storage::MemoryStorage;
+
+    #[rstest]
+    #[case::as_many_as_are_remembered(0, 1)]
+    #[case::one_more(1, 2)]
+    #[case::some_more(7, 8)]
+    fn the_newest_pushes_are_remembered(#[case] more: u64, #[case] oldest: u64) {
+        let (journal, _) =
+            Journal::open(Arc::new(MemoryStorage::new()), Arc::new(SystemClock), JournalOptions::default())
+                .unwrap();
+        let name = ConsumerName::new("claude-code").unwrap();
+        let mut mailbox = journal.mailbox(&name, "session").unwrap();
+        let newest = PUSHED_HERE_MAX as u64 + more;
+        for seq in 1..=newest {
+            mailbox.remember_pushed(seq, true);
+        }
+        let remembered: BTreeSet<u64> = (oldest..=newest).collect();
+        assert_eq!(mailbox.known.pushed_here, remembered);
+        assert_eq!(mailbox.known.first_pushed_here, remembered);
+        mailbox.remember_pushed(newest + 1, false);
+        assert!(mailbox.known.pushed_here.contains(&(newest + 1)));
+        assert_eq!(mailbox.known.first_pushed_here, remembered, "another session had pushed that one");
+    }
+}
