@@ -282,6 +282,8 @@ impl Element {
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
+
     use super::*;
 
     #[test]
@@ -294,6 +296,34 @@ mod tests {
                 .all(|element| known(element.name) == Some(element) && id(element.name) == element.id)
         );
         assert!(ELEMENTS.iter().all(|element| element.name.len() <= MAX_NAME_BYTES));
+    }
+
+    #[rstest]
+    #[case("table", true, true, true)]
+    #[case("tr", true, false, true)]
+    #[case("td", true, true, true)]
+    #[case("th", true, true, true)]
+    #[case("tbody", true, false, true)]
+    #[case("thead", true, false, true)]
+    #[case("tfoot", true, false, true)]
+    #[case("caption", false, true, true)]
+    #[case("figcaption", false, false, true)]
+    #[case("div", false, false, true)]
+    #[case("p", false, false, true)]
+    #[case("li", false, false, true)]
+    #[case("b", false, false, false)]
+    #[case("a", false, false, false)]
+    fn the_end_of_an_element_reaches_as_far_as_the_standard_says(
+        #[case] name: &str,
+        #[case] is_table_part: bool,
+        #[case] is_table_scope: bool,
+        #[case] is_block: bool,
+    ) {
+        let element = known(name).unwrap();
+        assert_eq!(
+            (element.is_table_part(), element.is_table_scope(), element.is_block()),
+            (is_table_part, is_table_scope, is_block)
+        );
     }
 
     #[test]

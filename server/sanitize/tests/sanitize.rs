@@ -12,6 +12,7 @@ use entraclaw_sanitize::{
 };
 use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
+use rstest::rstest;
 use serde::Deserialize;
 use unicode_normalization::UnicodeNormalization;
 use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeEmoji, UnicodeGeneralCategory};
@@ -194,6 +195,21 @@ fn no_input_of_the_shared_collection_is_missing() {
         assert_eq!(ours.get(id), Some(input), "{id}");
     }
     println!("compared {} inputs", shared.vectors.len());
+}
+
+#[rstest]
+#[case::cell("<table><tr><td>a#b</td><td>c</td></tr></table>")]
+#[case::head("<table><tr><th>a#b</th><th>c</th></tr></table>")]
+#[case::caption("<table><caption>a#b</caption><tr><td>c</td><td>d</td></tr></table>")]
+fn a_block_around_a_table_is_not_ended_from_within_it(
+    #[case] table: &str,
+    #[values("div", "blockquote", "ul")] block: &str,
+) {
+    let text = |end: &str| {
+        let html = format!("<{block}>{}</{block}>after", table.replace('#', end));
+        sanitize(&html, Markup::Html, &Context::default(), &Limits::default()).text
+    };
+    assert_eq!(text(&format!("</{block}>")), text(""));
 }
 
 #[test]
