@@ -133,3 +133,24 @@ fn a_failed_sync_of_a_folder_is_an_error_and_is_repeated_next_time() {
         assert!(fails(&home).is_err());
     }
 }
+
+#[test]
+fn a_stamp_is_of_a_file_and_changes_with_it() {
+    let home = Home::filled();
+    let stamp = || home.disk.stamp("a/one").unwrap();
+    assert_eq!(home.disk.stamp("a/none").unwrap(), None);
+    let first = stamp().unwrap();
+    assert_eq!(stamp(), Some(first), "a look changes nothing");
+    assert_eq!(first.bytes(), 1);
+    assert_ne!(home.disk.stamp("b/two").unwrap(), Some(first));
+    home.disk.replace("a/one", b"3").unwrap();
+    let replaced = stamp().unwrap();
+    assert_ne!(replaced, first, "another file of the same length");
+    home.disk.append("a/one", false).unwrap().append(b"45").unwrap();
+    let longer = stamp().unwrap();
+    assert_ne!(longer, replaced);
+    assert_eq!(longer.bytes(), 3);
+    home.disk.remove("a/one").unwrap();
+    assert_eq!(stamp(), None);
+    assert!(home.disk.stamp("a").is_err(), "a folder is no file");
+}
