@@ -244,6 +244,73 @@ mod tests {
         assert!(activity.is_group(), "an unknown kind is the stricter one");
     }
 
+    #[rstest]
+    #[case::of_two(json!({"conversationType": "personal"}), false, "personal")]
+    #[case::of_two_in_both_ways(json!({"conversationType": "personal", "isGroup": false}), false, "personal")]
+    #[case::told_in_two_ways(json!({"conversationType": "personal", "isGroup": true}), true, "groupChat")]
+    #[case::a_group_of_no_kind(json!({"isGroup": true}), true, "groupChat")]
+    #[case::of_no_kind(json!({"isGroup": false}), true, "")]
+    #[case::a_group(json!({"conversationType": "groupChat"}), true, "groupChat")]
+    #[case::a_channel(json!({"conversationType": "channel", "isGroup": true}), true, "channel")]
+    #[case::in_other_letters(json!({"conversationType": "Personal"}), true, "Personal")]
+    fn only_what_is_told_to_be_personal_and_no_group_is_a_conversation_of_two(
+        #[case] conversation: Value,
+        #[case] is_group: bool,
+        #[case] kind: &str,
+    ) {
+        let activity = json!({
+            "type": "message", "channelId": "c", "serviceUrl": "s", "conversation": conversation
+        });
+        let activity = parse(&activity).unwrap();
+        assert_eq!((activity.is_group(), activity.conversation_kind.as_str()), (is_group, kind));
+    }
+
+    #[rstest]
+    #[case("29:a", None, false)]
+    #[case("29:a", Some("user"), false)]
+    #[case("29:a", Some("bot"), true)]
+    #[case("29:a", Some("skill"), true)]
+    #[case("28:a", None, true)]
+    #[case("28:a", Some("user"), true)]
+    fn an_account_is_a_bot_by_its_id_or_its_role(
+        #[case] id: &str,
+        #[case] role: Option<&str>,
+        #[case] is_bot: bool,
+    ) {
+        assert_eq!(account(Some(&json!({"id": id, "role": role}))).is_bot(), is_bot);
+    }
+
+    #[rstest]
+    #[case::the_bot("28:b", json!([{"type": "mention", "mentioned": {"id": "28:b"}}]), true)]
+    #[case::the_bot_as_well(
+        "28:b",
+        json!([{"type": "mention", "mentioned": {"id": "29:a"}}, {"type": "mention", "mentioned": {"id": "28:b"}}]),
+        true
+    )]
+    #[case::a_person("28:b", json!([{"type": "mention", "mentioned": {"id": "29:a"}}]), false)]
+    #[case::no_mention("28:b", json!([{"type": "clientInfo", "mentioned": {"id": "28:b"}}]), false)]
+    #[case::no_ids("", json!([{"type": "mention", "mentioned": {}}]), false)]
+    fn the_bot_is_mentioned_by_its_own_id(
+        #[case] recipient: &str,
+        #[case] entities: Value,
+        #[case] mentions: bool,
+    ) {
+        let activity = json!({
+            "type": "message", "channelId": "c", "serviceUrl": "s", "recipient": {"id": recipient}, "entities": entities
+        });
+        assert_eq!(parse(&activity).unwrap().mentions_bot(), mentions);
+    }
+
+    #[rstest]
+    #[case("a", true)]
+    #[case(&"a".repeat(ID_BYTES_MAX), true)]
+    #[case(&"a".repeat(ID_BYTES_MAX + 1), false)]
+    #[case("", false)]
+    #[case("a\n", false)]
+    fn an_id_is_neither_empty_nor_long_nor_holds_controls(#[case] text: &str, #[case] can_be: bool) {
+        assert_eq!(is_id(text), can_be);
+    }
+
     proptest! {
         #[test]
         fn no_bytes_make_it_panic(bytes: Vec<u8>) {

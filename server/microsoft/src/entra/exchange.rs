@@ -187,7 +187,11 @@ impl Exchange {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
     use rstest::rstest;
+    use tracing::span::{Attributes, Id, Record};
+    use tracing::{Event, Level, Metadata, Subscriber};
 
     use super::*;
     use crate::support::script::{Reply, Script};
@@ -211,6 +215,62 @@ mod tests {
     fn replies(replies: Vec<Reply>) -> Arc<Script> {
         let mut replies = replies.into_iter();
         Script::new(move |_| replies.next().unwrap_or_else(|| Reply::raw(200, "{\"ok\": 1}")))
+    }
+
+    /// Counts the warnings of a log.
+    #[derive(Clone, Default)]
+    struct Warnings(Arc<AtomicUsize>);
+
+    impl Subscriber for Warnings {
+        fn enabled(&self, _: &Metadata<'_>) -> bool {
+            true
+        }
+
+        fn new_span(&self, _: &Attributes<'_>) -> Id {
+            Id::from_u64(1)
+        }
+
+        fn record(&self, _: &Id, _: &Record<'_>) {}
+
+        fn record_follows_from(&self, _: &Id, _: &Id) {}
+
+        fn event(&self, event: &Event<'_>) {
+            let is_warning = *event.metadata().level() == Level::WARN;
+            self.0.fetch_add(usize::from(is_warning), Ordering::SeqCst);
+        }
+
+        fn enter(&self, _: &Id) {}
+
+        fn exit(&self, _: &Id) {}
+    }
+
+    #[rstest]
+    #[case::right(&[0], 0, 0)]
+    #[case::as_coarse_as_the_header(&[2], 0, 0)]
+    #[case::as_coarse_the_other_way(&[-2], 0, 0)]
+    #[case::off(&[3], 3, 0)]
+    #[case::nearly_two_minutes(&[119], 119, 0)]
+    #[case::two_minutes(&[120], 120, 1)]
+    #[case::two_minutes_ahead(&[-120], -120, 1)]
+    #[case::wrong_for_long(&[300, 301, 120, -300], -300, 1)]
+    #[case::wrong_again(&[300, 0, 300], 300, 2)]
+    #[case::right_again(&[300, 1], 0, 1)]
+    #[tokio::test(start_paused = true)]
+    async fn the_time_of_entra_counts_and_a_wrong_clock_is_told_once(
+        #[case] seconds_ahead: &[i64],
+        #[case] skew_seconds: i64,
+        #[case] warnings: usize,
+    ) {
+        let (exchange, log) = (exchange(&replies(vec![])), Warnings::default());
+        let now = exchange.parts.clock.now();
+        tracing::subscriber::with_default(log.clone(), || {
+            for ahead in seconds_ahead {
+                exchange.note_server_time(now + SignedDuration::from_secs(*ahead));
+            }
+        });
+        assert_eq!(exchange.skew(), SignedDuration::from_secs(skew_seconds));
+        assert_eq!(exchange.server_now(), now + exchange.skew());
+        assert_eq!(log.0.load(Ordering::SeqCst), warnings);
     }
 
     #[tokio::test(start_paused = true)]

@@ -153,6 +153,9 @@ fn bounds_and_secrets() {
         ("my token is eyJ.x.y", ContentType::Html),
         ("my token is &#101;yJ.x.y", ContentType::Html),
         ("my token is e<b></b>yJ.x.y", ContentType::Html),
+        // It is in nothing that leaves, and shows all the same that a model has it.
+        ("my token is </p title=\"eyJ.x.y\">", ContentType::Html),
+        (&format!("{} e<b></b>yJ.x.y", "word ".repeat(5_000)), ContentType::Html),
     ] {
         let error = made_anew(content, content_type, Some(&token)).unwrap_err();
         assert!(error.contains("access token") && !error.contains("eyJ"), "{error}");
@@ -171,6 +174,16 @@ fn a_message_is_recognised_after_teams_has_rewritten_it() {
         visible("<p>Hello&nbsp;<strong>you</strong> &amp; me</p>\n", true)
     );
     assert_ne!(visible("one", true), visible("two", true));
+}
+
+#[rstest]
+#[case::as_text(false)]
+#[case::as_html(true)]
+fn a_message_of_the_greatest_length_is_recognised_by_its_end_too(#[case] html: bool) {
+    let long = "ä".repeat(CONTENT_CHARS_MAX - 1);
+    let shown = visible(&(long.clone() + "x"), html);
+    assert!(shown == long.clone() + "x", "{} bytes of it are shown", shown.len());
+    assert!(shown != visible(&(long + "y"), html));
 }
 
 /// What a tokenizer by the standard sees of a text: elements with their attributes, decoded, and all characters.

@@ -211,6 +211,31 @@ mod tests {
         assert!(known.is_accepted(CHAT, known.look(1), now), "the same word is no news");
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn the_own_identity_is_asked_for_once_in_a_pause() {
+        let (known, now, pause) = (Known::default(), Instant::now(), Duration::from_secs(60));
+        let moment = Duration::from_millis(1);
+        assert!(known.may_ask_identity(now, pause));
+        assert!(!known.may_ask_identity(now, pause));
+        assert!(!known.may_ask_identity(now + pause - moment, pause), "a refusal begins no pause");
+        assert!(known.may_ask_identity(now + pause, pause));
+        assert!(!known.may_ask_identity(now + pause + moment, pause));
+        known.forget_identity_asked();
+        assert!(known.may_ask_identity(now + pause + moment, pause));
+    }
+
+    #[test]
+    fn a_sent_message_is_known_by_both_of_its_ids_while_it_is_one_of_the_newest() {
+        let known = Known::default();
+        for n in 1..=SENT_MAX {
+            known.note_sent(CHAT, &n.to_string());
+        }
+        assert!(known.was_sent(CHAT, "1") && known.was_sent(CHAT, &SENT_MAX.to_string()));
+        assert!(!known.was_sent("19:other@thread.v2", "1") && !known.was_sent(CHAT, "0"));
+        known.note_sent(CHAT, "last");
+        assert!(!known.was_sent(CHAT, "1") && known.was_sent(CHAT, "2") && known.was_sent(CHAT, "last"));
+    }
+
     /// A person is denied after a reading is judged and before it is appended.
     #[tokio::test(start_paused = true)]
     async fn an_older_generation_of_the_gate_accepts_no_chat_again() {

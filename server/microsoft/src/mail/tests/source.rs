@@ -162,6 +162,7 @@ async fn resets_without_end_are_asked_about_ever_more_rarely() {
     let asked = house.mailbox.lines().len() - before;
     assert!(asked < 20, "{asked}");
     assert!(status.get().error.unwrap().contains("the inbox could not be read"));
+    assert_eq!(house.interactions("fault").len(), 1, "without a link there is nothing to forget");
 }
 
 #[tokio::test(start_paused = true)]
@@ -171,6 +172,33 @@ async fn a_refused_link_is_given_up_after_a_while() {
     house.mailbox.fault(|line| is_behind_a_link(line).then(|| Reply::error(400, "BadRequest")));
     house.run_s(900).await;
     assert_eq!(house.news(), ["m1"]);
+}
+
+#[rstest]
+#[case::in_trouble_for_long(503, "ServiceUnavailable", 30, 1)]
+#[case::forbidden_for_long(403, "ErrorAccessDenied", 5, 1)]
+#[case::refused_twice(400, "BadRequest", 2, 1)]
+#[case::refused_three_times(400, "BadRequest", 3, 2)]
+#[case::not_found_twice(404, "ErrorItemNotFound", 2, 1)]
+#[case::not_found_three_times(404, "ErrorItemNotFound", 3, 2)]
+#[tokio::test(start_paused = true)]
+async fn a_link_is_kept_until_graph_has_refused_it_three_times(
+    #[case] status: u16,
+    #[case] code: &'static str,
+    #[case] times: u32,
+    #[case] series: usize,
+) {
+    let house = House::new().await;
+    house.mailbox.mail("m1", 1, MailSpec::default()).await;
+    let mut left = times;
+    house.mailbox.fault(move |line| {
+        let fails = is_behind_a_link(line) && left > 0;
+        left -= u32::from(fails);
+        fails.then(|| Reply::error(status, code))
+    });
+    house.run_s(7_200).await;
+    assert_eq!(house.news(), ["m1"]);
+    assert_eq!((count(&house, "$filter"), house.interactions("fault").len()), (series, series - 1));
 }
 
 #[tokio::test(start_paused = true)]
