@@ -215,3 +215,54 @@ pub(crate) fn caller_lives(storage: &dyn Storage, session: &str) -> bool {
         Err(error) => error.kind() != io::ErrorKind::NotFound,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use entraclaw_seams::storage::MemoryStorage;
+
+    use super::*;
+
+    #[test]
+    fn a_job_is_in_the_spool_from_its_end_until_it_is_delivered() {
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        let (job, other) = (Folder::new(storage.clone(), "work-0001"), Folder::new(storage, "work-0002"));
+        assert!(!job.is_spooled().unwrap());
+        for _ in 0..2 {
+            job.spool().unwrap();
+            assert!(job.is_spooled().unwrap() && !other.is_spooled().unwrap());
+        }
+        for _ in 0..2 {
+            job.unspool().unwrap();
+            assert!(!job.is_spooled().unwrap());
+        }
+    }
+
+    #[test]
+    fn a_job_is_locked_and_cancelled_only_by_its_own_files() {
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        let (job, other) =
+            (Folder::new(storage.clone(), "work-0001"), Folder::new(storage.clone(), "work-0002"));
+        assert!(!job.is_locked().unwrap() && !job.is_cancelled() && !job.has_result().unwrap());
+        storage.create_dir("work/work-0001").unwrap();
+        let lock = job.lock().unwrap().unwrap();
+        job.ask_to_cancel().unwrap();
+        assert!(job.is_locked().unwrap() && job.is_cancelled());
+        assert!(!other.is_locked().unwrap() && !other.is_cancelled());
+        drop(lock);
+        assert!(!job.is_locked().unwrap(), "the file of the lock stays");
+    }
+
+    #[test]
+    fn an_id_is_of_eight_to_sixty_four_letters_digits_and_hyphens() {
+        for (name, is) in [
+            ("work-000", true),
+            ("work-00", false),
+            (&"a".repeat(64), true),
+            (&"a".repeat(65), false),
+            ("work_0001", false),
+            ("work/0001", false),
+        ] {
+            assert_eq!(is_id(name), is, "{name}");
+        }
+    }
+}
