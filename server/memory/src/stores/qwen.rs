@@ -69,3 +69,52 @@ pub(super) fn add_part(part: &Value, role: Role, at: Option<jiff::Timestamp>, ga
         gather.tally.count_unknown("a part of a message");
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::super::session::{Agent, Session};
+    use super::*;
+
+    #[rstest]
+    #[case::a_text(json!({"text": "hi"}), Role::User, &[(Role::User, None, "hi")], 0)]
+    #[case::an_answer(json!({"text": "hi", "thought": false}), Role::Assistant, &[(Role::Assistant, None, "hi")], 0)]
+    #[case::a_thought(json!({"text": "hi", "thought": true}), Role::Assistant, &[], 0)]
+    #[case::by_the_program(json!({"text": "<system-reminder>x"}), Role::User, &[], 0)]
+    #[case::quoted_by_the_model(
+        json!({"text": "<system-reminder>x"}),
+        Role::Assistant,
+        &[(Role::Assistant, None, "<system-reminder>x")],
+        0
+    )]
+    #[case::a_call(
+        json!({"functionCall": {"name": "run", "args": {"command": "ls"}}}),
+        Role::Assistant,
+        &[(Role::Tool, Some("run"), "ls")],
+        0
+    )]
+    #[case::its_result(
+        json!({"functionResponse": {"name": "run", "response": {"output": "notes.txt"}}}),
+        Role::User,
+        &[(Role::Tool, None, "notes.txt")],
+        0
+    )]
+    #[case::a_picture(json!({"inlineData": {"mimeType": "image/png", "data": "x"}}), Role::User, &[], 0)]
+    #[case::a_file(json!({"fileData": {"fileUri": "x"}}), Role::User, &[], 0)]
+    #[case::something_else(json!({"executableCode": {"code": "x"}}), Role::Assistant, &[], 1)]
+    fn a_part_of_a_message_is_taken_passed_over_or_told(
+        #[case] part: Value,
+        #[case] role: Role,
+        #[case] taken: &[(Role, Option<&str>, &str)],
+        #[case] unknown: u64,
+    ) {
+        let mut gather = Gather::new(Session::new(Agent::Qwen, "s", "s.jsonl".into()));
+        add_part(&part, role, None, &mut gather);
+        let found: Vec<_> =
+            gather.messages.iter().map(|one| (one.role, one.tool.as_deref(), one.text.as_str())).collect();
+        assert_eq!(found, taken);
+        assert_eq!(gather.tally.unknown.values().sum::<u64>(), unknown);
+    }
+}
