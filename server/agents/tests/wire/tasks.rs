@@ -52,6 +52,24 @@ async fn a_task_brings_its_answer_and_the_inbox_never_does() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_task_of_another_session_is_working_until_it_has_its_answer() {
+    let machine = Machine::new();
+    let (mut client, mut other) = (machine.connect(), machine.connect());
+    let task = client.asks(&machine, 120).await;
+    let looked = other.get(&task).await;
+    assert_eq!((&looked["status"], looked.get("result")), (&json!("working"), None), "{looked}");
+    sleep(Duration::from_secs(120)).await;
+    for session in [&mut client, &mut other] {
+        let done = session.get(&task).await;
+        assert_eq!(
+            (&done["status"], text(&done).contains("forty-two")),
+            (&json!("completed"), true),
+            "{done}"
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_quick_answer_is_no_task_and_who_declares_none_gets_a_ticket() {
     let machine = Machine::new();
     let mut client = machine.connect();
