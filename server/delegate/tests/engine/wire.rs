@@ -1,8 +1,13 @@
 //! Checks the tools over the wire, as a host sees them: the document's answers, its notifications and its errors.
 
-use entraclaw_delegate::Bounds;
+use std::sync::Arc;
+
 use entraclaw_delegate::provider::{DelegateProvider, FarProvider};
+use entraclaw_delegate::store::Place;
+use entraclaw_delegate::{Bounds, Engine, EngineParts};
 use entraclaw_mcp::{Options, Provider, serve};
+use entraclaw_seams::clock::TokioClock;
+use entraclaw_seams::random::SplitMix;
 use serde_json::{Value, json};
 use tokio::io::{
     AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
@@ -238,6 +243,39 @@ async fn a_person_interrupts_and_the_host_is_told_in_the_documents_shape() {
     let scripted = json!("scripted");
     assert_eq!(models, [None, None, Some(&scripted), Some(&scripted)]);
     assert_eq!(history["count"], 4);
+}
+
+/// No answer repeats the reason; it is in the file, for a person who reads there.
+#[tokio::test(start_paused = true)]
+async fn the_reason_of_a_cancel_is_kept_and_an_empty_one_is_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let fakes = Fakes::new();
+    let (engine, work) = Engine::begin(EngineParts {
+        place: Place::Folder(folder.path().to_owned()),
+        model: Arc::new(fakes.clone()),
+        toolbox: Arc::new(fakes),
+        clock: Arc::new(TokioClock::starting_at("2026-11-26T09:00:00Z".parse().unwrap())),
+        random: Arc::new(SplitMix::seeded(0)),
+        bounds: Bounds::default(),
+    })
+    .unwrap();
+    tokio::spawn(work);
+    let mut host = Host::over(connected(Box::new(DelegateProvider::new(engine))), "claude-code").await;
+    let file = rusqlite::Connection::open(folder.path().join("conversation.db")).unwrap();
+    for (given, kept) in [
+        (json!({"reason": " the plan has changed"}), Some(" the plan has changed")),
+        (json!({"reason": " \n"}), None),
+        (json!({}), None),
+    ] {
+        let message = Plan::new("a", 200, "").message();
+        let id = host.does("chat", json!({"message": message})).await["task_id"].clone();
+        let mut arguments = given.clone();
+        arguments["task_id"] = id.clone();
+        assert_eq!(host.does("cancel", arguments).await["status"], "cancelled");
+        let sql = "SELECT cancel_reason FROM tasks WHERE id = ?";
+        let found: Option<String> = file.query_one(sql, [id.as_str()], |row| row.get(0)).unwrap();
+        assert_eq!(found.as_deref(), kept, "{given}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
