@@ -127,8 +127,74 @@ mod tests {
     #[test]
     fn enter_sends_and_with_a_modifier_it_is_a_line_end() {
         assert_eq!(key(KeyCode::Enter, KeyModifiers::NONE), Some(Key::Send));
-        assert_eq!(key(KeyCode::Enter, KeyModifiers::ALT), Some(Key::NewLine));
+        for modifier in [KeyModifiers::ALT, KeyModifiers::SHIFT, KeyModifiers::CONTROL] {
+            assert_eq!(key(KeyCode::Enter, modifier), Some(Key::NewLine), "{modifier:?}");
+        }
         assert_eq!(key(KeyCode::Char('j'), KeyModifiers::CONTROL), Some(Key::NewLine));
+    }
+
+    #[test]
+    fn a_modifier_makes_it_a_word() {
+        let (none, shift) = (KeyModifiers::NONE, KeyModifiers::SHIFT);
+        let (alt, ctrl) = (KeyModifiers::ALT, KeyModifiers::CONTROL);
+        for (code, modifiers, expected) in [
+            (KeyCode::Char('b'), none, Some(Key::Char('b'))),
+            (KeyCode::Char('b'), alt, Some(Key::WordLeft)),
+            (KeyCode::Char('b'), ctrl, Some(Key::Left)),
+            (KeyCode::Char('b'), alt | ctrl, Some(Key::Char('b'))),
+            (KeyCode::Char('f'), none, Some(Key::Char('f'))),
+            (KeyCode::Char('f'), alt, Some(Key::WordRight)),
+            (KeyCode::Char('f'), ctrl, Some(Key::Right)),
+            (KeyCode::Char('f'), alt | ctrl, Some(Key::Char('f'))),
+            (KeyCode::Char('B'), shift, Some(Key::Char('B'))),
+            (KeyCode::Backspace, none, Some(Key::Backspace)),
+            (KeyCode::Backspace, shift, Some(Key::Backspace)),
+            (KeyCode::Backspace, alt, Some(Key::DeleteWord)),
+            (KeyCode::Backspace, ctrl, Some(Key::DeleteWord)),
+            (KeyCode::Left, none, Some(Key::Left)),
+            (KeyCode::Left, alt, Some(Key::WordLeft)),
+            (KeyCode::Left, ctrl, Some(Key::WordLeft)),
+            (KeyCode::Right, none, Some(Key::Right)),
+            (KeyCode::Right, alt, Some(Key::WordRight)),
+            (KeyCode::Right, ctrl, Some(Key::WordRight)),
+            (KeyCode::Delete, none, Some(Key::Delete)),
+            (KeyCode::Up, none, Some(Key::Up)),
+            (KeyCode::Down, none, Some(Key::Down)),
+            (KeyCode::Home, none, Some(Key::Home)),
+            (KeyCode::End, none, Some(Key::End)),
+            (KeyCode::PageUp, none, Some(Key::PageUp)),
+            (KeyCode::PageDown, none, Some(Key::PageDown)),
+            (KeyCode::Esc, none, Some(Key::Escape)),
+            (KeyCode::F(1), none, None),
+        ] {
+            assert_eq!(key(code, modifiers), expected, "{code:?} with {modifiers:?}");
+        }
+    }
+
+    #[test]
+    fn a_letter_with_ctrl_is_a_command_in_either_case() {
+        for (letter, expected) in [
+            ('a', Key::Home),
+            ('b', Key::Left),
+            ('c', Key::Interrupt),
+            ('d', Key::EndOfInput),
+            ('e', Key::End),
+            ('f', Key::Right),
+            ('h', Key::Backspace),
+            ('j', Key::NewLine),
+            ('k', Key::DeleteToEnd),
+            ('l', Key::Redraw),
+            ('n', Key::Down),
+            ('p', Key::Up),
+            ('u', Key::DeleteToStart),
+            ('w', Key::DeleteWord),
+        ] {
+            for letter in [letter, letter.to_ascii_uppercase()] {
+                let pressed = key(KeyCode::Char(letter), KeyModifiers::CONTROL);
+                assert_eq!(pressed, Some(expected.clone()), "{letter}");
+            }
+        }
+        assert_eq!(key(KeyCode::Char('x'), KeyModifiers::CONTROL), None);
     }
 
     #[test]

@@ -232,3 +232,63 @@ impl Talk {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn task(state: TaskState, partial: &str, tools: &[&str]) -> Task {
+        let tool = |says: &&str| Tool { says: (*says).to_owned(), is_done: false };
+        Task {
+            id: "task_1".to_owned(),
+            number: 1,
+            who: Who::Host("codex".to_owned()),
+            asks: "count the files".to_owned(),
+            state,
+            doing: String::new(),
+            model: None,
+            partial: partial.to_owned(),
+            tools: tools.iter().map(tool).collect(),
+            resumed: None,
+            result: None,
+            notes: Vec::new(),
+            elapsed_ms: 0,
+        }
+    }
+
+    fn shown(block: &Block) -> String {
+        match block {
+            Block::Text(text) => text.as_str().to_owned(),
+            Block::Tool(tool) => format!("tool: {}", tool.says),
+            Block::Mark(says) => format!("mark: {says}"),
+        }
+    }
+
+    #[test]
+    fn an_answer_is_taken_up_only_where_there_is_one() {
+        const PAUSED: &str = "mark: paused for you; it goes on after your message";
+        for (task, answer) in [
+            (task(TaskState::Queued, "", &[]), None),
+            (task(TaskState::Queued, "There are", &[]), Some(vec!["There are"])),
+            (task(TaskState::InProgress, "", &[]), Some(vec![])),
+            (task(TaskState::InProgress, "There are", &["ls"]), Some(vec!["tool: ls", "There are"])),
+            (task(TaskState::InProgress, "", &["ls"]), Some(vec!["tool: ls"])),
+            (task(TaskState::Preempted, "", &[]), None),
+            (task(TaskState::Preempted, "There are", &[]), Some(vec!["There are", PAUSED])),
+            (task(TaskState::Preempted, "", &["ls"]), Some(vec!["tool: ls", PAUSED])),
+        ] {
+            let mut talk = Talk::default();
+            talk.take_up(std::slice::from_ref(&task), Some("qwen"));
+            let story = format!("{task:?}");
+            assert_eq!(talk.entries[0].who, Some(task.who), "{story}");
+            let live = talk.entries.get(1);
+            assert!(live.is_none_or(|entry| entry.is_live), "{story}");
+            let found = live.map(|entry| entry.blocks.iter().map(shown).collect::<Vec<_>>());
+            assert_eq!(
+                found,
+                answer.map(|blocks| blocks.into_iter().map(str::to_owned).collect()),
+                "{story}"
+            );
+        }
+    }
+}
