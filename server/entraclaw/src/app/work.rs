@@ -66,3 +66,65 @@ impl ForWork {
             && storage.list(SPOOL).is_ok_and(|names| names.is_empty())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use entraclaw_seams::storage::MemoryStorage;
+    use rstest::rstest;
+    use tokio::time::sleep;
+
+    use super::*;
+
+    /// A home with these files.
+    fn home(files: &[&str]) -> MemoryStorage {
+        let storage = MemoryStorage::new();
+        for file in files {
+            storage.set_bytes(file, b"");
+        }
+        storage
+    }
+
+    const JOB: &str = "work/work-0001/request.json";
+    const RESULT: &str = "work/spool/work-0001";
+
+    #[rstest]
+    #[case::nothing(&[], false, false)]
+    #[case::a_job_that_may_have_ended(&[JOB], true, false)]
+    #[case::a_result(&[JOB, RESULT], true, true)]
+    #[tokio::test(start_paused = true)]
+    async fn a_session_leads_at_once_for_a_result_and_now_and_then_for_a_job(
+        #[case] files: &[&str],
+        #[case] at_a_look: bool,
+        #[case] in_between: bool,
+    ) {
+        let (storage, mut work) = (home(files), ForWork::new());
+        let moment = Duration::from_millis(10);
+        for _ in 0..3 {
+            assert_eq!(work.wants(&storage), at_a_look);
+            assert_eq!(work.wants(&storage), in_between);
+            sleep(LOOK_EVERY.saturating_sub(moment)).await;
+            assert_eq!(work.wants(&storage), in_between);
+            sleep(moment).await;
+        }
+    }
+
+    #[rstest]
+    #[case::nothing(&[], true)]
+    #[case::a_job(&[JOB], true)]
+    #[case::a_result(&[JOB, RESULT], false)]
+    #[tokio::test(start_paused = true)]
+    async fn it_gives_up_the_lead_after_a_while_when_no_result_waits(
+        #[case] files: &[&str],
+        #[case] is_over: bool,
+    ) {
+        let (storage, mut work) = (home(files), ForWork::new());
+        sleep(LEADS_FOR).await;
+        assert!(!work.is_over(&storage), "it has not begun");
+        work.began();
+        let moment = Duration::from_millis(10);
+        sleep(LEADS_FOR.saturating_sub(moment)).await;
+        assert!(!work.is_over(&storage));
+        sleep(moment).await;
+        assert_eq!(work.is_over(&storage), is_over);
+    }
+}

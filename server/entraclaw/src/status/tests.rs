@@ -7,8 +7,10 @@ use rstest::rstest;
 
 use super::judge::judge;
 use super::*;
+use entraclaw_inbox::journal::{ConsumerName, Journal, JournalOptions};
 use entraclaw_inbox::source::SourceState;
 use entraclaw_inbox::upkeep::Round;
+use entraclaw_seams::clock::TokioClock;
 use entraclaw_seams::storage::{MemoryStorage, Storage};
 
 fn now() -> Timestamp {
@@ -220,6 +222,32 @@ fn one_failure_and_a_new_leader_are_no_problem() {
     put(&disk, "sessions/one.json", &session("one", true));
     let _alive = process.try_lock("sessions/one.lock").unwrap().unwrap();
     assert!(looked(&disk).healthy);
+}
+
+#[rstest]
+#[case::a_moment_ago(0, false)]
+#[case::long_ago(31, true)]
+#[tokio::test(start_paused = true)]
+async fn a_consumer_is_idle_when_no_running_session_reads_as_it_for_long(
+    #[case] days: i64,
+    #[case] is_idle: bool,
+) {
+    let disk = MemoryStorage::new();
+    let process = disk.new_process();
+    let clock = Arc::new(TokioClock::starting_at(before(days * 24 * 3_600)));
+    let (journal, _) = Journal::open(Arc::new(process.clone()), clock, JournalOptions::default()).unwrap();
+    for name in ["claude-code", "codex"] {
+        journal.mailbox(&ConsumerName::new(name).unwrap(), "s").unwrap();
+    }
+    for name in ["one", "two", "ended"] {
+        put(&disk, &format!("sessions/{name}.json"), &session(name, false));
+    }
+    let _alive =
+        ["one", "two"].map(|name| process.try_lock(&format!("sessions/{name}.lock")).unwrap().unwrap());
+    let report = looked(&disk);
+    let lines: Vec<_> =
+        report.consumers.iter().map(|line| (line.name.as_str(), line.sessions, line.idle)).collect();
+    assert_eq!(lines, [("claude-code", 2, false), ("codex", 0, is_idle)]);
 }
 
 #[rstest]
