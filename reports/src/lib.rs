@@ -53,4 +53,4 @@ pub use stream::{InvalidStream, Stream, StreamError};
 pub use terminal::{Style, overview, terminal};
 pub use trace::trace;
 pub use versus::Versus;
-pub use write::{WriteError, write_all};
+pub use write::{FILES, WriteError, write_all};

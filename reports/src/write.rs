@@ -31,24 +31,36 @@ pub enum WriteError {
     },
 }
 
+/// The files of a report in its folder.
+pub const FILES: [&str; 8] = [
+    "report.html",
+    "report.md",
+    "report.json",
+    "junit.xml",
+    "summary.md",
+    "report.sarif",
+    "badge.svg",
+    "badge.json",
+];
+
 /// Writes `report.html`, `.md`, `.json` and `.sarif`, `junit.xml`, `summary.md`, `badge.svg` and `badge.json`
 /// into `folder`, which is created if it is missing. `report` must be that of `stream`. All files are
 /// rendered before the first is written. Returns their paths in this order.
 pub fn write_all(report: &Report, stream: &Stream, folder: &Path) -> Result<Vec<PathBuf>, WriteError> {
-    let files = [
-        ("report.html", html(report, stream)?),
-        ("report.md", markdown(report)),
+    let texts = [
+        html(report, stream)?,
+        markdown(report),
         // Without indentation, which would double it.
-        ("report.json", serde_json::to_string(report)? + "\n"),
-        ("junit.xml", junit(report)?),
-        ("summary.md", pull_request(report)),
-        ("report.sarif", sarif(report)?),
-        ("badge.svg", badge_svg(report)),
-        ("badge.json", badge_json(report)?),
+        serde_json::to_string(report)? + "\n",
+        junit(report)?,
+        pull_request(report),
+        sarif(report)?,
+        badge_svg(report),
+        badge_json(report)?,
     ];
     make_folder(folder).map_err(|source| WriteError::Io { path: folder.to_owned(), source })?;
     let mut paths = Vec::new();
-    for (name, text) in files {
+    for (name, text) in FILES.into_iter().zip(texts) {
         let path = folder.join(name);
         write_file(&path, &text).map_err(|source| WriteError::Io { path: path.clone(), source })?;
         paths.push(path);

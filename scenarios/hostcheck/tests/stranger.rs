@@ -133,6 +133,23 @@ fn a_server_that_ends_at_once_is_told_without_a_table_of_nothing() {
     assert!(report.contains("not-run"), "{report}");
 }
 
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test reads what the command wrote")]
+fn a_run_leaves_no_page_and_no_badge_of_an_earlier_server() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (_, out) = judged(folder.path(), &[]);
+    let out = Path::new(&out);
+    std::fs::write(out.join("notes.txt"), "own").expect("another file");
+    let whole = ["index.html", "badge.json", "hosts/report.json", "protocol/events.jsonl"];
+    assert!(whole.iter().all(|name| out.join(name).is_file()));
+    let gone = format!("'{}' report no-such-run", env!("CARGO_BIN_EXE_hostcheck"));
+    let words = ["run", "--server", &gone, "--out", &out.display().to_string(), "lifecycle.ping"];
+    assert_eq!(run(&words).0, 3);
+    let left: Vec<_> = whole.into_iter().filter(|name| out.join(name).is_file()).collect();
+    assert_eq!(left, ["protocol/events.jsonl"], "what this run wrote");
+    assert!(out.join("notes.txt").is_file(), "and what no run writes");
+}
+
 #[cfg(unix)]
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the test writes what the command reads")]
@@ -150,7 +167,7 @@ done"#;
         run(&["run", "--server", &server, "--out", &out.display().to_string(), "lifecycle.ping"]);
     assert!(screen.starts_with("old 1 speaks 2024-11-05\n"), "{screen}");
     assert!(screen.contains("not judged: rows are kept for 2025-06-18") && code == 0, "{code}: {screen}");
-    assert!(!screen.contains("rows apply") && !screen.contains("not asked"), "{screen}");
+    assert!(!screen.contains("cells apply") && !screen.contains("not asked"), "{screen}");
     let page = std::fs::read_to_string(out.join("overview.md")).expect("an overview");
     assert!(page.contains("2024-11-05") && page.contains("not judged"), "{page}");
 }

@@ -19,6 +19,31 @@ pub(super) struct Part {
     pub(super) stream: Stream,
 }
 
+/// What `run --server` writes above its parts.
+const ABOVE: [&str; 5] = ["index.html", "overview.md", "hosts.md", "badge.svg", "badge.json"];
+
+/// Takes away what an earlier `run --server` left in a folder: a page or a badge of another server would stay beside the
+/// parts of this one. A folder without such a run is left as it is, and so is each file that a run does not write.
+///
+/// # Errors
+/// If a file can't be removed.
+#[expect(clippy::disallowed_methods, reason = "the command line's edge writes the output folder")]
+pub(super) fn clear(path: &Path) -> anyhow::Result<()> {
+    let earlier = PARTS.map(|part| path.join(part)).into_iter().filter(|part| part.join(EVENTS).is_file());
+    let earlier: Vec<PathBuf> = earlier.collect();
+    if earlier.is_empty() {
+        return Ok(());
+    }
+    let above = ABOVE.map(|name| path.join(name));
+    let below = earlier
+        .iter()
+        .flat_map(|part| reports::FILES.into_iter().chain([EVENTS]).map(|name| part.join(name)));
+    for file in above.into_iter().chain(below).filter(|file| file.is_file()) {
+        std::fs::remove_file(&file).with_context(|| format!("cannot remove {}", file.display()))?;
+    }
+    Ok(())
+}
+
 /// The streams that a path names: a file, the file of a folder, or the files of both parts below it.
 pub(super) fn parts(path: &Path) -> anyhow::Result<Vec<Part>> {
     let below: Vec<(&'static str, PathBuf)> = PARTS

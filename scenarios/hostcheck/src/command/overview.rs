@@ -37,13 +37,13 @@ fn page(findings: &Findings, rows: &[Placed], command: &str) -> ServerPage {
         server: format!("{name}{version}"),
         speaks: screen::spoken(about).into_iter().map(str::to_owned).collect(),
         counts: parts.into_iter().filter_map(|(what, counts)| Some((what, counts?))).collect(),
-        hosts: hosts(findings),
+        hosts: hosts(findings, rows),
         mend: causes(findings, rows).iter().map(mend).collect(),
         command: command.to_owned(),
     }
 }
 
-fn hosts(findings: &Findings) -> Vec<HostVerdict> {
+fn hosts(findings: &Findings, rows: &[Placed]) -> Vec<HostVerdict> {
     let mut hosts: BTreeMap<&str, HostVerdict> = BTreeMap::new();
     for judged in &findings.hosts {
         let host = hosts.entry(&judged.column).or_insert_with(|| HostVerdict {
@@ -52,6 +52,8 @@ fn hosts(findings: &Findings) -> Vec<HostVerdict> {
             unknown: Vec::new(),
         });
         match &judged.outcome {
+            // It stands among the faults, and the server works nevertheless.
+            Outcome::Failed(_) | Outcome::Flaky(_) if !screen::breaks_the_host(judged, rows) => {}
             Outcome::Failed(evidence) => {
                 let message = evidence.first().map_or(&judged.row, |first| &first.message);
                 host.wrong.push(message.clone());

@@ -6,7 +6,9 @@ use std::fmt::Write as _;
 
 use schemas::Version;
 
-use crate::conformance::{About, Cause, Findings, Judged, Outcome, Placed, VERSIONS, Weight, causes};
+use crate::conformance::{
+    About, Cause, Findings, Judged, LINE, Level, Outcome, Placed, VERSIONS, Weight, causes,
+};
 use crate::print::shown;
 
 /// Most causes that are told, four lines each.
@@ -24,7 +26,7 @@ pub(super) fn screen(findings: &Findings, rows: &[Placed]) -> String {
         }
     }
     if !findings.hosts.is_empty() {
-        let _ = writeln!(text, "{:<10} {}", "works in", works_in(&findings.hosts));
+        let _ = writeln!(text, "{:<10} {}", "works in", works_in(&findings.hosts, rows));
     }
     if let Some((reason, rows)) = unasked(findings) {
         let _ = writeln!(text, "{:<10} {}: {}", "not asked", count(rows, "row", "rows"), short(reason));
@@ -36,7 +38,7 @@ pub(super) fn screen(findings: &Findings, rows: &[Placed]) -> String {
         text.push_str(&entry(cause));
     }
     if own.len() > CAUSES_MAX {
-        let _ = writeln!(text, "\n… and {} more; --verbose prints them all", own.len() - CAUSES_MAX);
+        let _ = writeln!(text, "\n… and {} more, which the report has", own.len() - CAUSES_MAX);
     }
     text.push_str(&from_sdk(&of_sdk));
     text
@@ -123,24 +125,27 @@ fn counts(judged: &[Judged]) -> String {
         (of(|one| matches!(one, Outcome::Failed(_))), "fail"),
         (of(|one| matches!(one, Outcome::Flaky(_))), "are flaky"),
         (of(|one| matches!(one, Outcome::Unknown(_))), "are not known of the host"),
+        (of(|one| matches!(one, Outcome::Unsupported(_))), "can't hold in the host"),
         (of(|one| matches!(one, Outcome::CouldNotRun(_))), "could not be asked"),
     ];
     let told = parts.iter().filter(|(count, _)| *count > 0);
     let told: Vec<String> = told.map(|(count, what)| format!("{count} {what}")).collect();
-    format!(
-        "{} of {} rows apply: {}",
-        of(|one| !matches!(one, Outcome::NotApplicable(_))),
-        judged.len(),
-        told.join(", ")
-    )
+    let apply = of(|one| !matches!(one, Outcome::NotApplicable(_)));
+    let colon = if told.is_empty() { "" } else { ": " };
+    format!("{apply} of {} cells apply{colon}{}", judged.len(), told.join(", "))
 }
 
-/// The hosts without a failure, and the others.
-fn works_in(judged: &[Judged]) -> String {
+/// Whether a finding about a host keeps the server from working there: what only should hold does not.
+pub(super) fn breaks_the_host(judged: &Judged, rows: &[Placed]) -> bool {
+    let binds = rows.iter().any(|placed| placed.row.id == judged.row && placed.row.level == Level::Must);
+    binds && matches!(judged.outcome, Outcome::Failed(_) | Outcome::Flaky(_))
+}
+
+/// The hosts in which nothing fails that must hold, and the others.
+fn works_in(judged: &[Judged], rows: &[Placed]) -> String {
     let mut hosts: BTreeMap<&str, bool> = BTreeMap::new();
     for one in judged {
-        *hosts.entry(&one.column).or_insert(true) &=
-            !matches!(one.outcome, Outcome::Failed(_) | Outcome::Flaky(_));
+        *hosts.entry(&one.column).or_insert(true) &= !breaks_the_host(one, rows);
     }
     let named = |works: bool| {
         let names = hosts.iter().filter(|(_, whole)| **whole == works).map(|(name, _)| *name);
@@ -163,8 +168,9 @@ fn entry(cause: &Cause) -> String {
     let mut text = format!("\n{mark:<9} {}\n", short(&cause.message));
     let expected = cause.expected.as_deref().filter(|expected| !expected.is_empty());
     let right = expected.map(|expected| format!("; right is: {expected}")).unwrap_or_default();
-    // A result is the plain opposite of what the line says; an error may tell its author why it came.
-    let seen = cause.observed.as_deref().filter(|seen| seen.starts_with("error "));
+    // A result is the plain opposite of what the line says; an error may tell its author why it came, and a line where from.
+    let tells = |seen: &&str| seen.starts_with("error ") || seen.starts_with(LINE);
+    let seen = cause.observed.as_deref().filter(tells);
     let seen = seen.map(|seen| format!("; seen: {seen}")).unwrap_or_default();
     let _ = writeln!(text, "{:9} in {}{}", "", join(&cause.columns), short(&format!("{right}{seen}")));
     let sdk = cause.sdks.iter().copied().collect::<Vec<_>>().join(" or ");

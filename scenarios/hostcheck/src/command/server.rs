@@ -145,6 +145,7 @@ pub fn main(
     let [by_protocol, by_hosts] = folder::PARTS;
     let told = screen::screen(&found, &plan.rows);
     let is_failed = screen::is_failed(&found, &plan.rows, args.strict);
+    folder::clear(folder)?;
     if !unheard {
         overview::write(folder, &found, &plan.rows, &asked.command)?;
     }

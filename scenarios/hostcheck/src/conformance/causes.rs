@@ -19,6 +19,9 @@ pub enum Weight {
     Should,
 }
 
+/// How what was seen begins where it is a line of the server.
+pub(crate) const LINE: &str = "the line ";
+
 /// One fault, with all places where it shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
@@ -87,9 +90,14 @@ fn fault(judged: &Judged, says: &str) -> Option<Fault> {
         Outcome::Flaky(reason) => (reason.as_str(), None),
         _ => return None,
     };
-    let message = message.split(super::protocol::WHILE).next().unwrap_or(message).to_owned();
+    // Only a rule of the wire is broken while something else is asked.
+    let (message, of_wire) = match message.split_once(super::protocol::WHILE) {
+        Some((message, _)) => (message.to_owned(), true),
+        None => (message.to_owned(), false),
+    };
     let expected = seen.and_then(|seen| seen.expected.clone());
     let observed = seen.and_then(|seen| seen.observed.clone());
+    let observed = observed.map(|seen| if of_wire { format!("{LINE}{seen}") } else { seen });
     Some(Fault { message, expected, observed })
 }
 

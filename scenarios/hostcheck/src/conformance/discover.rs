@@ -128,7 +128,8 @@ pub(crate) async fn discover(
     opening(first, START_WITHIN);
     let mut met = vec![(first, meet(target, first, START_WITHIN).await)];
     if let (_, Err(error)) = &met[0] {
-        let reason = format!("the server could not be started: {error}");
+        let program = target.program_name().map(|program| format!("{program}: ")).unwrap_or_default();
+        let reason = format!("the server could not be started: {program}{error}");
         found.versions = VERSIONS.map(|version| (version, Err(reason.clone()))).into();
         found.unreachable = Some(reason);
         return (found, open);

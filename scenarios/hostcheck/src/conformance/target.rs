@@ -119,6 +119,14 @@ impl Target {
         })
     }
 
+    /// The program that is started; `None` where none is.
+    pub(crate) fn program_name(&self) -> Option<&str> {
+        match self {
+            Self::Command(command) => Some(&command.program),
+            Self::Url(_) | Self::Inside(_) => None,
+        }
+    }
+
     /// Whether the server has pipes and a process, which rows about stdio need.
     pub fn has_process(&self) -> bool {
         matches!(self, Self::Command(_))

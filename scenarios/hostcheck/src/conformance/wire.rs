@@ -29,6 +29,8 @@ const CHUNK_BYTES: usize = 64 * 1024;
 const TRANSCRIPT_LINES_MAX: usize = 600;
 /// Most characters of a line in a transcript.
 const TRANSCRIPT_LINE_CHARS_MAX: usize = 4_000;
+/// Most characters of a string in JSON that is too long to be shown whole.
+const STRING_CHARS_MAX: usize = 200;
 /// Most characters of the wire in one piece of evidence.
 const EVIDENCE_CHARS_MAX: usize = 1_500;
 /// Most faults of one rule that are kept.
@@ -86,12 +88,38 @@ impl Record {
     /// Masks the secrets of a text and cuts it to a length.
     pub(crate) fn excerpt(&self, text: &str, characters_max: usize) -> String {
         let mut text = mask::text(text, &self.secrets);
+        if text.len() > characters_max {
+            text = without_long_strings(&text);
+        }
         if let Some((end, _)) = text.char_indices().nth(characters_max) {
             let left_out = text.len() - end;
             text.truncate(end);
             text = format!("{text}… ({left_out} bytes more)");
         }
         text
+    }
+}
+
+/// A text with its long strings of JSON cut, so that what is told of a message does not end within a picture.
+fn without_long_strings(text: &str) -> String {
+    let Some(begins) = text.find('{') else { return text.to_owned() };
+    let Ok(mut message) = serde_json::from_str::<Value>(&text[begins..]) else { return text.to_owned() };
+    cut_strings(&mut message);
+    format!("{}{message}", &text[..begins])
+}
+
+fn cut_strings(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let Some((end, _)) = text.char_indices().nth(STRING_CHARS_MAX) {
+                let left_out = text.len() - end;
+                text.truncate(end);
+                *text = format!("{text}… ({left_out} bytes more)");
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(cut_strings),
+        Value::Object(members) => members.values_mut().for_each(cut_strings),
+        _ => {}
     }
 }
 

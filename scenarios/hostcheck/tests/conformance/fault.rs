@@ -85,4 +85,6 @@ pub(crate) enum Fault {
     RepeatsNames,
     ThrowsFromTools,
     RefusesArguments,
+    DiesOfUnknownTools,
+    NeedsANetwork,
 }

@@ -15,7 +15,7 @@ pub(crate) const OLD: Version = Version::V2025_11_25;
 pub(crate) const NEW: Version = Version::V2026_07_28;
 
 /// Fault → the row that must fail, in this version.
-const MUTANTS: [(Fault, &str, Version); 81] = [
+const MUTANTS: [(Fault, &str, Version); 82] = [
     (Fault::PrintsToStdout, "stdio.only-messages", OLD),
     (Fault::SpreadsMessages, "stdio.one-line", OLD),
     (Fault::MarksByteOrder, "stdio.only-messages", OLD),
@@ -97,10 +97,11 @@ const MUTANTS: [(Fault, &str, Version); 81] = [
     (Fault::RepeatsNames, "messages.repeated-names", NEW),
     (Fault::ThrowsFromTools, "tools.own-errors", OLD),
     (Fault::RefusesArguments, "tools.input-errors", NEW),
+    (Fault::DiesOfUnknownTools, "tools.unknown", OLD),
 ];
 
 /// Behaviour that is allowed → the row that must not fail because of it.
-const ALLOWED: [(Fault, &str, Version, &str); 11] = [
+const ALLOWED: [(Fault, &str, Version, &str); 14] = [
     (Fault::TellsOnce, "progress.increases", OLD, "NotApplicable"),
     (Fault::AnswersTwice, "messages.notification-unanswered", OLD, "Pass"),
     (Fault::AnswersTwice, "cancellation.unknown-ignored", OLD, "Pass"),
@@ -112,6 +113,9 @@ const ALLOWED: [(Fault, &str, Version, &str); 11] = [
     (Fault::PingsAtOnce, "pipes.split", OLD, "Pass"),
     (Fault::PrintsToStdout, "stdio.one-line", OLD, "Pass"),
     (Fault::TellsAsItIsCancelled, "subscriptions.cancelled", NEW, "Pass"),
+    (Fault::DiesOfUnknownTools, "tools.validates", OLD, "Pass"),
+    (Fault::NeedsANetwork, "tools.validates", OLD, "NotApplicable"),
+    (Fault::NeedsANetwork, "tools.input-errors", NEW, "NotApplicable"),
 ];
 
 /// [`MUTANTS`], which `zoo` asks about.

@@ -519,6 +519,10 @@ impl Tiny {
                 return Vec::new();
             }
             _ if self.has(Fault::KnowsEveryTool) => {}
+            _ if self.has(Fault::DiesOfUnknownTools) => {
+                self.dead = true;
+                return Vec::new();
+            }
             _ => return vec![error(id, -32602, "no such tool")],
         }
         let lax = self.has(Fault::ValidatesNothing) || self.has(Fault::ValidatesTheFirst) && name == "twice";
@@ -526,6 +530,9 @@ impl Tiny {
         if self.has(Fault::DiesOfCalls) && self.calls > CALLS_BORNE {
             self.dead = true;
             return Vec::new();
+        }
+        if self.has(Fault::NeedsANetwork) {
+            return vec![error(id, -32603, "getaddrinfo ENOTFOUND charts.contoso.com")];
         }
         if self.has(Fault::ThrowsFromTools) && arguments["a"].is_i64() {
             return vec![error(id, -32603, "the tool failed")];
