@@ -43,7 +43,8 @@ pub struct Cause {
     pub sdks: BTreeSet<&'static str>,
 }
 
-/// The causes of all failures, the most binding first, and among those the ones that show in most places.
+/// The causes of all failures: the most binding first, among those the ones of the protocol, and then those that show in
+/// most places.
 pub fn causes(findings: &Findings, rows: &[Placed]) -> Vec<Cause> {
     let mut causes: BTreeMap<String, Cause> = BTreeMap::new();
     let sdks = Sdks::of(findings.protocol.iter());
@@ -77,8 +78,17 @@ pub fn causes(findings: &Findings, rows: &[Placed]) -> Vec<Cause> {
         cause.columns.insert(judged.column.clone());
     }
     let mut causes: Vec<Cause> = causes.into_values().collect();
-    causes.sort_by_key(|cause| (cause.weight, usize::MAX - cause.columns.len() - cause.rows.len()));
+    causes.sort_by_key(|cause| {
+        (cause.weight, cause.is_of_hosts_only(), usize::MAX - cause.columns.len() - cause.rows.len())
+    });
     causes
+}
+
+impl Cause {
+    /// Whether it shows in hosts and in no version of the protocol: mostly it follows from a fault that shows in one.
+    fn is_of_hosts_only(&self) -> bool {
+        self.columns.iter().all(|column| column.parse::<schemas::Version>().is_err())
+    }
 }
 
 /// The message, or what the row says where there is no evidence, without the conversation in which the fault was seen, so that equal faults have equal messages.
@@ -141,7 +151,9 @@ mod tests {
             Judged::bare("lifecycle.operation", "2025-11-25", Outcome::Failed(Vec::new())),
         ];
         let about = super::super::About::default();
-        let findings = Findings { about, versions: Vec::new(), protocol, hosts: Vec::new() };
+        let columns = ["codex@0.169.0", "gemini-cli@0.61.0", "opencode@1.18.33", "qwen-code@0.24.4"];
+        let hosts = columns.map(|column| failed("hosts.lines", column, "lines cost something")).to_vec();
+        let findings = Findings { about, versions: Vec::new(), protocol, hosts };
         let rows = super::super::rows().unwrap();
         let causes = causes(&findings, &rows);
         let told: Vec<_> =
@@ -151,6 +163,7 @@ mod tests {
             [
                 (Weight::Must, "the server does not answer", 2),
                 (Weight::Must, "After `initialized` the session works.", 1),
+                (Weight::Must, "lines cost something", 1),
                 (Weight::Flaky, "1 of 3 times: late", 1),
                 (Weight::Should, "another fault", 1)
             ]
