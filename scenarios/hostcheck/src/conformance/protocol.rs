@@ -207,14 +207,14 @@ async fn run(
             tokio::task::yield_now().await;
         }
         let told = question
-            .ask(probe, if ends(probe) && !plan.full { From::Unused(unused) } else { From::Own })
+            .ask(probe, if ends(probe) && !plan.full { Origin::Unused(unused) } else { Origin::Own })
             .await;
         done();
         (place, told)
     });
-    let from = From::Shared(shared);
+    let from = Origin::Shared(shared);
     let begun = begins.into_iter().map(|(place, probe)| async move {
-        let told = question.ask(probe, From::Begun(shared)).await;
+        let told = question.ask(probe, Origin::Begun(shared)).await;
         done();
         (place, told)
     });
@@ -246,7 +246,7 @@ async fn run(
 
 /// Where a question has its connection from.
 #[derive(Clone, Copy)]
-enum From<'a> {
+enum Origin<'a> {
     /// It starts a server.
     Own,
     /// One that no other question has used, where there is one, and otherwise its own.
@@ -267,22 +267,22 @@ struct Question<'a> {
 }
 
 impl Question<'_> {
-    async fn ask(&self, probe: &'static Probe, from: From<'_>) -> Told {
+    async fn ask(&self, probe: &'static Probe, from: Origin<'_>) -> Told {
         let first = self.first(probe, from).await;
         self.settle(first, from).await
     }
 
-    async fn first(&self, probe: &'static Probe, from: From<'_>) -> Told {
+    async fn first(&self, probe: &'static Probe, from: Origin<'_>) -> Told {
         match from {
-            From::Own => {
+            Origin::Own => {
                 let _turn = self.turns.beside().await;
                 self.once(probe, None).await
             }
-            From::Unused(pool) | From::Begun(pool) => {
+            Origin::Unused(pool) | Origin::Begun(pool) => {
                 let _turn = self.turns.beside().await;
                 self.once(probe, Some(pool)).await
             }
-            From::Shared(pool) => {
+            Origin::Shared(pool) => {
                 let _turn = self.turns.in_turn().await;
                 self.once(probe, Some(pool)).await
             }
@@ -292,20 +292,20 @@ impl Question<'_> {
     /// Asks again what failed, on another connection, its own where a server must keep the rule: an answer that comes late on
     /// a busy machine, or on a connection that other questions have used, is no fault. Where the two differ, it is asked while
     /// nothing else runs.
-    async fn settle(&self, first: Told, from: From<'_>) -> Told {
+    async fn settle(&self, first: Told, from: Origin<'_>) -> Told {
         if !first.is_failing() || self.is_sure(&first, from) {
             return first;
         }
         let probe = first.probe;
         let again = match from {
-            From::Shared(pool) if !probe.rough && !self.is_must(&first) => Some(pool),
+            Origin::Shared(pool) if !probe.rough && !self.is_must(&first) => Some(pool),
             _ => None,
         };
         let second = {
             let _turn = self.turns.beside().await;
             self.once(probe, again).await
         };
-        let was_shared = matches!(from, From::Shared(_));
+        let was_shared = matches!(from, Origin::Shared(_));
         let same = first.failing() == second.failing();
         if second.is_failing() && (same || was_shared) {
             return second;
@@ -324,9 +324,9 @@ impl Question<'_> {
     /// Whether a failure needs no second try in a quick run: it came on a connection that no other question has used, and
     /// nothing was awaited in vain, so that neither others nor a busy machine can be its cause. How long an end may take is
     /// measured.
-    fn is_sure(&self, told: &Told, from: From<'_>) -> bool {
+    fn is_sure(&self, told: &Told, from: Origin<'_>) -> bool {
         let on_its_own = told.is_alone && !told.record.waited_in_vain;
-        !self.plan.full && told.trouble.is_none() && (on_its_own || matches!(from, From::Unused(_)))
+        !self.plan.full && told.trouble.is_none() && (on_its_own || matches!(from, Origin::Unused(_)))
     }
 
     /// Whether something failed that a server must keep, or could not be asked.

@@ -455,3 +455,22 @@ impl Wire {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_string_is_cut_before_what_comes_after_it() {
+        let picture = "A".repeat(EVIDENCE_CHARS_MAX);
+        let message = serde_json::json!({"icon": picture, "result": [{"sum": 2}]});
+        let told = Record::default().excerpt(&format!("result {message}"), EVIDENCE_CHARS_MAX);
+        assert!(told.starts_with("result {") && told.ends_with(r#""result":[{"sum":2}]}"#), "{told}");
+        assert!(
+            told.contains(&format!("A… ({} bytes more)", EVIDENCE_CHARS_MAX - STRING_CHARS_MAX)),
+            "{told}"
+        );
+        let text = "b".repeat(12);
+        assert_eq!(Record::default().excerpt(&text, 10), "bbbbbbbbbb… (2 bytes more)");
+    }
+}

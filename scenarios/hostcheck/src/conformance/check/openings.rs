@@ -64,7 +64,7 @@ async fn ping_first(lab: &mut Lab) -> Result<(), Trouble> {
 }
 
 async fn discover_first(lab: &mut Lab, with_meta: bool, check: &'static str) -> Result<(), Trouble> {
-    // A server that answers the probe is opened in that era, which each run asks; what it does besides is for a whole one.
+    // Hosts open a server that answers the probe in that era. Whether it also takes `initialize` then is asked by `--full`.
     if lab.wishes.quick && lab.found.speaks(Version::V2026_07_28).is_some() {
         lab.skip(check, ANSWERS_DISCOVER);
         return Ok(());
