@@ -147,6 +147,7 @@ impl Lab {
     pub(crate) async fn open_to_end(&self) -> Result<Lent, Trouble> {
         match self.pool.as_ref().and_then(|pool| pool.take(|_| true)) {
             Some(mut session) => {
+                self.has_one.set(true);
                 session.wire.go_on(Rc::clone(&self.record));
                 Ok(Lent::new(session, None))
             }
