@@ -36,6 +36,8 @@ pub struct Mend {
     pub message: String,
     /// What would be right.
     pub right: Option<String>,
+    /// What came, where that tells more than that it is not right.
+    pub seen: Option<String>,
     /// The versions and hosts in which it shows.
     pub shows_in: Vec<String>,
     /// The rows that it fails.
@@ -90,6 +92,9 @@ impl ServerPage {
                 let _ = writeln!(text, "- **{}** {} ({rows})", mend.weight, code(&mend.message));
                 if let Some(right) = &mend.right {
                     let _ = writeln!(text, "  - right is: {}", code(right));
+                }
+                if let Some(seen) = &mend.seen {
+                    let _ = writeln!(text, "  - seen: {}", code(seen));
                 }
                 let _ = writeln!(text, "  - in {}", code(&mend.shows_in.join(", ")));
                 let _ = writeln!(text, "  - {}", short_line(&mend.source, LINE_BYTES_MAX));
@@ -164,6 +169,7 @@ mod tests {
             weight: "should",
             message: message.to_owned(),
             right: Some("an <error>".to_owned()),
+            seen: Some("error -32603 \"no such <u>tool</u>\"".to_owned()),
             shows_in: vec!["2025-11-25".to_owned()],
             rows: vec!["tools.unknown".to_owned()],
             source: "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#error-handling"
@@ -188,7 +194,11 @@ mod tests {
     #[test]
     fn texts_of_a_server_are_no_markup_on_the_page() {
         let html = page().html().unwrap();
-        assert!(!html.contains("<b>notes") && !html.contains("<i>unknown"), "{html}");
+        assert!(
+            !html.contains("<b>notes") && !html.contains("<i>unknown") && !html.contains("<u>"),
+            "{html}"
+        );
+        assert!(html.contains("Seen: <code>error -32603"), "{html}");
         assert!(html.contains("works in 1 of 2"), "{html}");
         assert!(html.contains(
             "href=\"https://modelcontextprotocol.io/specification/2025-11-25/server/tools#error-handling\""
@@ -210,6 +220,7 @@ mod tests {
         let text = page().markdown();
         let (own, sdk) = text.split_once("### From the SDK").unwrap();
         assert!(own.contains("`an <i>unknown</i> tool`") && !own.contains("a cursor"), "{text}");
+        assert!(own.contains("- seen: `error -32603"), "{text}");
         assert!(sdk.contains("the least server on Python SDK 2.3.0 does the same"), "{text}");
         assert!(text.contains("| `codex@0.169.0` | no: a ¦ name |"), "{text}");
     }

@@ -75,6 +75,7 @@ fn mend(cause: &Cause) -> Mend {
         },
         message: cause.message.clone(),
         right: cause.expected.clone().filter(|right| !right.is_empty()),
+        seen: screen::telling(cause).map(str::to_owned),
         shows_in: cause.columns.iter().cloned().collect(),
         rows: cause.rows.iter().cloned().collect(),
         source: cause.source.clone(),

@@ -168,16 +168,19 @@ fn entry(cause: &Cause) -> String {
     let mut text = format!("\n{mark:<9} {}\n", short(&cause.message));
     let expected = cause.expected.as_deref().filter(|expected| !expected.is_empty());
     let right = expected.map(|expected| format!("; right is: {expected}")).unwrap_or_default();
-    // A result is the plain opposite of what the line says; an error may tell its author why it came, and a line where from.
-    let tells = |seen: &&str| seen.starts_with("error ") || seen.starts_with(LINE);
-    let seen = cause.observed.as_deref().filter(tells);
-    let seen = seen.map(|seen| format!("; seen: {seen}")).unwrap_or_default();
+    let seen = telling(cause).map(|seen| format!("; seen: {seen}")).unwrap_or_default();
     let _ = writeln!(text, "{:9} in {}{}", "", join(&cause.columns), short(&format!("{right}{seen}")));
     let sdk = cause.sdks.iter().copied().collect::<Vec<_>>().join(" or ");
     let sdk =
         if sdk.is_empty() { sdk } else { format!("; from the SDK: the least server on {sdk} does the same") };
     let _ = writeln!(text, "{:9} {} ({}){sdk}", "", short(&cause.source), short(&join(&cause.rows)));
     text
+}
+
+/// What came, where its author learns from it: a result is the plain opposite of what the line says, but an error may tell
+/// why it came, and a line where from.
+pub(super) fn telling(cause: &Cause) -> Option<&str> {
+    cause.observed.as_deref().filter(|seen| seen.starts_with("error ") || seen.starts_with(LINE))
 }
 
 /// One line of bounded length, safe for a terminal.
