@@ -97,8 +97,8 @@ pub struct Selection {
     /// Whether a host that differs little from another plays one of the seeds only, each such host another one, and in
     /// process mode some of the scenarios only.
     pub sampled: bool,
-    /// Whether only the two newest hosts that play every seed start processes, and each in some of the scenarios only; and
-    /// whether versions between such hosts play some of the scenarios only.
+    /// Whether two hosts alone play every scenario and start processes, each in some of the scenarios, and one of them plays
+    /// a long one.
     pub glance: bool,
 }
 
@@ -106,38 +106,42 @@ pub struct Selection {
 /// scenarios, each such host other ones.
 const PROCESS_TURNS: u64 = 12;
 
-/// The hosts that start real processes in a first look, taking turns.
+/// The hosts that play every scenario of a first look, and in turn start real processes and play what is long.
 const GLANCE_HOSTS: [&str; 2] = ["claude-code@2.1.330", "copilot-cli@1.0.102"];
 
 /// Why a host has no result where it was another's turn and nothing but processes was asked for.
 const NOT_ITS_TURN: &str = "not asked for in this run: hosts that differ little from another take turns with processes, and \
                             this one's are other scenarios; --full plays more, --all-hosts or --host this one";
 
-/// In a first look a version between others plays one in so many scenarios, each such version other ones.
-const LOOK_TURNS: u64 = 5;
+/// In a first look another host plays one in so many scenarios, each such host other ones.
+const LOOK_TURNS: u64 = 3;
 
-/// Why a version between others has no result where a first look plays its neighbours.
-const NEIGHBOURS_TURN: &str = "not asked for in this run: in a first look versions between others take turns, and this scenario \
-                               is played on others; --full plays it on all, --host on this one";
+/// In a first look an older version of a host plays one in so many scenarios.
+const OLDER_TURNS: u64 = 10;
+
+/// Why a host has no result where a first look plays others.
+const OTHERS_TURN: &str = "not asked for in this run: in a first look hosts take turns but for the newest of two, and this \
+                           scenario is played on others; --full plays it on all, --host on this one";
+
+/// Why a host has no result where a first look plays a long scenario on another.
+const LONG: &str = "not asked for in this run: a first look plays a long scenario on one host; --full plays it on all, --host \
+                    on this one";
 
 /// Every cell of a selection, in the order of the report.
 pub fn cells(selection: &Selection) -> Vec<Cell> {
     let mut cells = Vec::new();
     for (row, scenario) in (0_u64..).zip(&selection.scenarios) {
+        let leader = leader(selection, &scenario.scenario, row);
         for (column, host) in (0..).zip(&selection.hosts) {
             let played = seeds_of(selection, host, column);
-            let other = not_for(&scenario.scenario.hosts, host);
-            let other = other.or_else(|| without_setup(&scenario.scenario, host));
-            let runs = SetUp::options(&scenario.scenario.set_up).mode;
-            let lacks = || scenario.scenario.needs.iter().find_map(|need| needs::lacks(host, *need, runs));
-            let unplayed = other.or_else(lacks);
+            let unplayed = reason_against(&scenario.scenario, host);
             for mode in selection.modes.iter().filter(|mode| scenario.scenario.mode.contains(mode)) {
                 // What setup writes differs from host to host, so none stands for another.
                 let alike = !host.plays_every_seed() && !scenario.scenario.runs_setup();
                 let sampled = selection.sampled && alike;
                 let its_turn = u64::is_multiple_of(row + column, PROCESS_TURNS);
-                let is_glanced = GLANCE_HOSTS[usize::from(!row.is_multiple_of(2))] == host.id
-                    && !scenario.scenario.slow_process;
+                let is_chosen = GLANCE_HOSTS[usize::from(!row.is_multiple_of(2))] == host.id;
+                let is_glanced = is_chosen && !scenario.scenario.slow_process;
                 let left_out = (selection.glance && !is_glanced) || (sampled && !its_turn);
                 let mut unplayed = unplayed.clone();
                 if *mode == Mode::Process
@@ -147,9 +151,11 @@ pub fn cells(selection: &Selection) -> Vec<Cell> {
                     let reason = "the processes of agents are counted on Linux alone";
                     unplayed.get_or_insert_with(|| Unplayed::not_run(reason));
                 }
-                if *mode == Mode::Sim && selection.glance && is_spared(&scenario.scenario, host, row + column)
+                if *mode == Mode::Sim
+                    && selection.glance
+                    && let Some(reason) = spared(&scenario.scenario, host, leader, row + column)
                 {
-                    unplayed.get_or_insert_with(|| Unplayed::not_applicable(NEIGHBOURS_TURN));
+                    unplayed.get_or_insert_with(|| Unplayed::not_applicable(reason));
                 }
                 if *mode == Mode::Process && left_out {
                     if selection.modes.contains(&Mode::Sim) && scenario.scenario.mode.contains(&Mode::Sim) {
@@ -184,10 +190,33 @@ pub fn chosen(cells: Vec<Cell>, wanted: impl Fn(usize) -> bool) -> Vec<Cell> {
     cells.into_iter().enumerate().filter(|(number, _)| wanted(*number)).map(|(_, cell)| cell).collect()
 }
 
-/// Whether a first look does without a host, whose neighbours play the scenario.
-fn is_spared(scenario: &Scenario, host: &Host, turn: u64) -> bool {
+/// Why a scenario is not played on a host, when it is not.
+fn reason_against(scenario: &Scenario, host: &Host) -> Option<Unplayed> {
+    let runs = SetUp::options(&scenario.set_up).mode;
+    let lacks = || scenario.needs.iter().find_map(|need| needs::lacks(host, *need, runs));
+    not_for(&scenario.hosts, host).or_else(|| without_setup(scenario, host)).or_else(lacks)
+}
+
+/// The one of the two leading hosts that plays a long scenario in a first look: each in turn, where both can.
+fn leader<'a>(selection: &'a Selection, scenario: &Scenario, row: u64) -> Option<&'a str> {
+    let hosts = selection.hosts.iter().filter(|host| GLANCE_HOSTS.contains(&host.id.as_str()));
+    let mut able = hosts.filter(|host| reason_against(scenario, host).is_none());
+    let (first, second) = (able.next(), able.next());
+    let host = if row.is_multiple_of(2) { first } else { second.or(first) };
+    host.map(|host| host.id.as_str())
+}
+
+/// Why a first look does without a host, if it does: others play the scenario.
+fn spared(scenario: &Scenario, host: &Host, leader: Option<&str>, turn: u64) -> Option<&'static str> {
+    if scenario.long && leader.is_some() {
+        return (leader != Some(&host.id)).then_some(LONG);
+    }
     let is_named = matches!(&scenario.hosts, Hosts::Named(names) if names.contains(&host.id));
-    host.is_between() && !is_named && !scenario.runs_setup() && !turn.is_multiple_of(LOOK_TURNS)
+    if leader.is_none() || is_named || scenario.runs_setup() || GLANCE_HOSTS.contains(&host.id.as_str()) {
+        return None;
+    }
+    let turns = if host.is_older() { OLDER_TURNS } else { LOOK_TURNS };
+    (!turn.is_multiple_of(turns)).then_some(OTHERS_TURN)
 }
 
 /// The seeds that a host plays.
@@ -343,13 +372,18 @@ mod tests {
             let played = cells.iter().filter(|cell| cell.mode == Mode::Sim && cell.unplayed.is_none());
             played.map(|cell| cell.scenario.id().to_owned()).collect()
         };
-        assert_eq!(sims(&whole), sims(&few), "every scenario is played");
+        let left_out: Vec<String> = sims(&whole).difference(&sims(&few)).cloned().collect();
+        assert!(left_out.is_empty(), "{left_out:?}");
+        let played = |cell: &&Cell| cell.mode == Mode::Sim && cell.unplayed.is_none();
+        let long = few.iter().filter(played).filter(|cell| cell.scenario.scenario.long);
+        let long: Vec<&str> = long.map(|cell| cell.scenario.id()).collect();
+        assert!(long.is_sorted_by(|one, next| one != next), "each long one is played once: {long:?}");
         let spared = few
             .iter()
-            .filter(|cell| cell.unplayed.as_ref().is_some_and(|unplayed| unplayed.reason == NEIGHBOURS_TURN));
+            .filter(|cell| cell.unplayed.as_ref().is_some_and(|unplayed| unplayed.reason == OTHERS_TURN));
         let spared: Vec<&Cell> = spared.collect();
-        assert!(spared.iter().all(|cell| cell.host.is_between()));
-        assert!((few.len() / 5..few.len() / 3).contains(&spared.len()), "{} of {}", spared.len(), few.len());
+        assert!(spared.iter().all(|cell| !GLANCE_HOSTS.contains(&cell.host.id.as_str())));
+        assert!((few.len() / 3..few.len() / 2).contains(&spared.len()), "{} of {}", spared.len(), few.len());
         let repeats = crate::run::Repeats::Some;
         let again = few.iter().filter(|cell| cell.mode == Mode::Sim && repeats.has(cell)).count();
         assert!((few.len() / 40..few.len() / 8).contains(&again), "{again} of {}", few.len());
