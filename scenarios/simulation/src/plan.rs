@@ -211,8 +211,7 @@ fn spared(scenario: &Scenario, host: &Host, leader: Option<&str>, turn: u64) -> 
     if scenario.long && leader.is_some() {
         return (leader != Some(&host.id)).then_some(LONG);
     }
-    let is_named = matches!(&scenario.hosts, Hosts::Named(names) if names.contains(&host.id));
-    if leader.is_none() || is_named || scenario.runs_setup() || GLANCE_HOSTS.contains(&host.id.as_str()) {
+    if leader.is_none() || scenario.runs_setup() || GLANCE_HOSTS.contains(&host.id.as_str()) {
         return None;
     }
     let turns = if host.is_older() { OLDER_TURNS } else { LOOK_TURNS };

@@ -74,7 +74,7 @@ pub struct Scenario {
     /// It takes long, so one seed is played, once, and `cargo test` leaves it to `simulation run`.
     #[serde(default)]
     pub long: bool,
-    /// It takes more than ten seconds with real processes, so that a first look leaves those out.
+    /// It takes more than six seconds with real processes, so that a first look leaves those out.
     #[serde(default)]
     pub slow_process: bool,
     /// Known failures; a listed host that passes is a failure too.
