@@ -132,7 +132,11 @@ async fn mistakes(lab: &mut Lab) -> Result<(), Trouble> {
 
 /// The check passes if the answer is the error for invalid params.
 fn expect_invalid(lab: &mut Lab, check: &'static str, what: &str, reply: &Reply) {
-    let message = format!("{what} {}", reply.instead_of_the_code("that of invalid params"));
+    let message = if reply.code() == Some(METHOD_NOT_FOUND) {
+        format!("{what} is refused because the method is not known, although the server declares it")
+    } else {
+        format!("{what} {}", reply.instead_of_the_code("that of invalid params"))
+    };
     lab.expect(check, reply.code() == Some(INVALID_PARAMS), &message, "error -32602", &reply.say());
 }
 
