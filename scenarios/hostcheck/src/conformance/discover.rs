@@ -238,7 +238,8 @@ async fn meet(target: &Target, version: Version, within: Duration) -> std::io::R
 
 /// The end of what a server wrote to stderr, for a message; empty for a server without a process.
 fn last_words(target: &Target, stderr: &str) -> String {
-    const LINES: usize = 8;
+    // A program of Node.js that does not find a module says so first, and then where.
+    const LINES: usize = 16;
     let lines: Vec<&str> = stderr.lines().collect();
     if !target.has_process() {
         return String::new();
