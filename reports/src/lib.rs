@@ -48,7 +48,7 @@ pub use markdown::{markdown, pull_request};
 pub use merge::{MergeError, merge};
 pub use model::Report;
 pub use sarif::sarif;
-pub use server_page::{HostVerdict, Mend, ServerPage};
+pub use server_page::{HostVerdict, Mend, ServerPage, Works};
 pub use stream::{InvalidStream, Stream, StreamError};
 pub use terminal::{Style, overview, terminal};
 pub use trace::trace;

@@ -16,12 +16,60 @@ const LINE_BYTES_MAX: usize = 400;
 /// The left half of the badge.
 const LABEL: &str = "MCP hosts";
 
-/// Whether a server works in one host version.
+/// Whether a server works in a host, the best first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Works {
+    /// Everything that it must do there was seen to work.
+    Yes,
+    /// Nothing fails, and of something no fact of the host tells.
+    AsFarAsKnown,
+    /// That it opens there, shows its tools or answers a call was not seen.
+    NotKnown,
+    /// Something fails.
+    No,
+}
+
+impl Works {
+    /// Whether it counts as a host in which the server works.
+    pub fn is_counted(self) -> bool {
+        matches!(self, Self::Yes | Self::AsFarAsKnown)
+    }
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Yes => "yes",
+            Self::AsFarAsKnown => "yes, as far as is known",
+            Self::NotKnown => "not known",
+            Self::No => "no",
+        }
+    }
+
+    fn mark(self) -> char {
+        match self {
+            Self::Yes | Self::AsFarAsKnown => '✓',
+            Self::NotKnown => '?',
+            Self::No => '✗',
+        }
+    }
+
+    /// The class of its mark on the page.
+    fn class(self) -> &'static str {
+        match self {
+            Self::Yes | Self::AsFarAsKnown => "s-pass",
+            Self::NotKnown => "s-unknown",
+            Self::No => "s-fail",
+        }
+    }
+}
+
+/// Whether a server works in one host version, and what keeps it from that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostVerdict {
     /// The host, with its version.
     pub host: String,
-    /// What does not work there; empty where everything does.
+    /// Whether it works there.
+    pub works: Works,
+    /// What does not work there.
     pub wrong: Vec<String>,
     /// What is not known of the host.
     pub unknown: Vec<String>,
@@ -111,11 +159,14 @@ impl ServerPage {
     pub fn hosts_table(&self) -> String {
         let mut text = "| host | works |\n| --- | --- |\n".to_owned();
         for host in &self.hosts {
-            let works = if host.wrong.is_empty() {
-                if host.unknown.is_empty() { "yes".to_owned() } else { "yes, as far as is known".to_owned() }
-            } else {
-                format!("no: {}", short_line(&host.wrong.join("; "), LINE_BYTES_MAX).replace('|', "¦"))
+            let why = match host.works {
+                Works::Yes | Works::AsFarAsKnown => &[][..],
+                Works::NotKnown => &host.unknown,
+                Works::No => &host.wrong,
             };
+            let colon = if why.is_empty() { "" } else { ": " };
+            let why = short_line(&why.join("; "), LINE_BYTES_MAX).replace('|', "¦");
+            let works = format!("{}{colon}{why}", host.works.word());
             let _ = writeln!(text, "| {} | {works} |", cell_code(&host.host));
         }
         if self.hosts.is_empty() { String::new() } else { text }
@@ -135,10 +186,10 @@ impl ServerPage {
     }
 
     fn badge(&self) -> Option<(String, Verdict)> {
-        let works = self.hosts.iter().filter(|host| host.wrong.is_empty()).count();
+        let works = self.hosts.iter().filter(|host| host.works.is_counted()).count();
         let verdict = match works {
             all if all == self.hosts.len() => Verdict::Passed,
-            0 => Verdict::Failed,
+            0 if self.hosts.iter().all(|host| host.works == Works::No) => Verdict::Failed,
             _ => Verdict::Incomplete,
         };
         (!self.hosts.is_empty()).then(|| (format!("works in {works} of {}", self.hosts.len()), verdict))
@@ -178,6 +229,7 @@ mod tests {
         };
         let host = |host: &str, wrong: &[&str]| HostVerdict {
             host: host.to_owned(),
+            works: if wrong.is_empty() { Works::Yes } else { Works::No },
             wrong: wrong.iter().map(|text| (*text).to_owned()).collect(),
             unknown: Vec::new(),
         };
@@ -213,6 +265,22 @@ mod tests {
         assert!(page.badge_json().unwrap().unwrap().contains("yellow"));
         page.hosts.clear();
         assert_eq!(page.badge_svg(), None);
+    }
+
+    #[test]
+    fn a_host_of_which_nothing_is_known_does_not_count() {
+        let mut page = page();
+        for host in &mut page.hosts {
+            (host.works, host.wrong) = (Works::NotKnown, Vec::new());
+            host.unknown.push("a line | breaks the protocol".to_owned());
+        }
+        assert!(page.badge_svg().unwrap().contains("works in 0 of 2"));
+        assert!(page.badge_json().unwrap().unwrap().contains("yellow"), "it is not seen to fail");
+        assert!(page.html().unwrap().contains("? not known"));
+        let text = page.markdown();
+        assert!(text.contains("| `codex@0.169.0` | not known: a line ¦ breaks the protocol |"), "{text}");
+        page.hosts[0].works = Works::AsFarAsKnown;
+        assert!(page.badge_svg().unwrap().contains("works in 1 of 2"));
     }
 
     #[test]

@@ -248,18 +248,6 @@ const PATIENCE_MS: u64 = 100;
 /// Whether the host ends a server by the steps of the specification, in their order and with time between
 /// them.
 fn ends(steps: &[StopStep]) -> Said {
-    let told: Vec<String> = steps
-        .iter()
-        .map(|step| {
-            let how = match step.how {
-                Stop::CloseStdin => "stdin closed",
-                Stop::Int => "SIGINT",
-                Stop::Term => "SIGTERM",
-                Stop::Kill => "SIGKILL",
-            };
-            if step.after_ms == 0 { how.to_owned() } else { format!("{how} after {} ms", step.after_ms) }
-        })
-        .collect();
     let wanted = [Stop::CloseStdin, Stop::Term, Stop::Kill];
     let in_order = steps.iter().map(|step| step.how).eq(wanted.into_iter().take(steps.len()));
     let patient = steps.windows(2).all(|pair| pair[0].after_ms + PATIENCE_MS <= pair[1].after_ms);
@@ -268,7 +256,21 @@ fn ends(steps: &[StopStep]) -> Said {
         (true, false) => Support::Partly,
         (false, _) => Support::No,
     };
-    (support, Some(told.join(", ")))
+    (support, Some(told_end(steps)))
+}
+
+/// `stdin closed, SIGTERM after 2000 ms`.
+pub(crate) fn told_end(steps: &[StopStep]) -> String {
+    let told = steps.iter().map(|step| {
+        let how = match step.how {
+            Stop::CloseStdin => "stdin closed",
+            Stop::Int => "SIGINT",
+            Stop::Term => "SIGTERM",
+            Stop::Kill => "SIGKILL",
+        };
+        if step.after_ms == 0 { how.to_owned() } else { format!("{how} after {} ms", step.after_ms) }
+    });
+    told.collect::<Vec<_>>().join(", ")
 }
 
 /// The answer of a fact that is the same in every mode.

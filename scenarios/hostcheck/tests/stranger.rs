@@ -172,6 +172,41 @@ done"#;
     assert!(page.contains("2024-11-05") && page.contains("not judged"), "{page}");
 }
 
+#[rstest]
+// This version was never seen to meet a line that is no message.
+#[case("", "echo goodbye", "1 of 1 hosts: claude-code@2.1.80\n")]
+#[case("echo hello", "", "0 of 1 hosts; not known for claude-code@2.1.80\n")]
+#[expect(clippy::disallowed_methods, reason = "the test writes what the command reads")]
+fn what_a_server_writes_changes_nothing_of_what_came_before(
+    #[case] first: &str,
+    #[case] last: &str,
+    #[case] works: &str,
+) {
+    const SERVER: &str = r#"while read -r line; do
+  id=${line#*'"id":'}
+  id=${id%%[,\}]*}
+  case $line in
+    *'"initialize"'*)
+      echo '{"jsonrpc":"2.0","id":'"$id"',"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"late","version":""}}}';;
+    *'"tools/list"'*)
+      echo '{"jsonrpc":"2.0","id":'"$id"',"result":{"tools":[{"name":"now","description":"Tells the time.","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true}}]}}';;
+    *'"tools/call"'*)
+      echo '{"jsonrpc":"2.0","id":'"$id"',"result":{"content":[{"type":"text","text":"noon"}]}}';;
+    *'"id":'*)
+      echo '{"jsonrpc":"2.0","id":'"$id"',"error":{"code":-32601,"message":"not known"}}';;
+  esac
+done"#;
+    let folder = tempfile::tempdir().expect("a folder");
+    let (server, out) = (folder.path().join("serve.sh"), folder.path().join("out"));
+    std::fs::write(&server, format!("{first}\n{SERVER}\n{last}\n")).expect("the file is written");
+    let (server, out) = (format!("sh '{}'", server.display()), out.display().to_string());
+    let rows = ["hosts.opens", "hosts.tools", "hosts.call"];
+    let host = ["--host", "claude-code@2.1.80"];
+    let (_, screen, _) = run(&[&["run", "--server", &server, "--out", &out], &host[..], &rows[..]].concat());
+    assert!(screen.starts_with("late speaks 2025-11-25\n"), "{screen}");
+    assert!(screen.contains(&format!("works in   {works}")), "{screen}");
+}
+
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the test writes what the command reads")]
 fn the_script_in_the_help_of_a_host_is_one() {

@@ -1,14 +1,14 @@
 //! The first page about a judged server, its badge and its table of hosts, in the folder above the two full reports. It adds
 //! no verdict to the findings.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use reports::{HostVerdict, Mend, ServerPage};
+use reports::{HostVerdict, Mend, ServerPage, Works};
 
 use super::output::write_file;
 use super::screen;
-use crate::conformance::{Cause, Findings, Outcome, Placed, Weight, causes};
+use crate::conformance::{Cause, Findings, Judged, Outcome, Placed, Weight, causes};
 
 /// Writes `index.html`, `overview.md`, and where hosts were asked `hosts.md`, `badge.svg` and `badge.json`.
 pub(super) fn write(
@@ -44,26 +44,32 @@ fn page(findings: &Findings, rows: &[Placed], command: &str) -> ServerPage {
 }
 
 fn hosts(findings: &Findings, rows: &[Placed]) -> Vec<HostVerdict> {
-    let mut hosts: BTreeMap<&str, HostVerdict> = BTreeMap::new();
+    let mut columns: BTreeMap<&str, Vec<&Judged>> = BTreeMap::new();
     for judged in &findings.hosts {
-        let host = hosts.entry(&judged.column).or_insert_with(|| HostVerdict {
-            host: judged.column.clone(),
-            wrong: Vec::new(),
-            unknown: Vec::new(),
-        });
-        match &judged.outcome {
+        columns.entry(&judged.column).or_default().push(judged);
+    }
+    columns.into_iter().map(|(host, judged)| of_host(host, &judged, rows)).collect()
+}
+
+fn of_host(host: &str, judged: &[&Judged], rows: &[Placed]) -> HostVerdict {
+    let works = screen::works(judged.iter().copied(), rows);
+    let (mut wrong, mut unknown) = (Vec::new(), Vec::new());
+    for one in judged {
+        match &one.outcome {
             // It stands among the faults, and the server works nevertheless.
-            Outcome::Failed(_) | Outcome::Flaky(_) if !screen::breaks_the_host(judged, rows) => {}
+            Outcome::Failed(_) | Outcome::Flaky(_) if !screen::breaks_the_host(one, rows) => {}
             Outcome::Failed(evidence) => {
-                let message = evidence.first().map_or(&judged.row, |first| &first.message);
-                host.wrong.push(message.clone());
+                wrong.push(evidence.first().map_or_else(|| one.row.clone(), |first| first.message.clone()));
             }
-            Outcome::Flaky(reason) => host.wrong.push(reason.clone()),
-            Outcome::Unknown(reason) if !host.unknown.contains(reason) => host.unknown.push(reason.clone()),
+            Outcome::Flaky(reason) => wrong.push(reason.clone()),
+            Outcome::Unknown(reason) => unknown.push(reason.clone()),
+            Outcome::CouldNotRun(reason) if works == Works::NotKnown => unknown.push(reason.clone()),
             _ => {}
         }
     }
-    hosts.into_values().collect()
+    let mut told = BTreeSet::new();
+    unknown.retain(|reason| told.insert(reason.clone()));
+    HostVerdict { host: host.to_owned(), works, wrong, unknown }
 }
 
 fn mend(cause: &Cause) -> Mend {
@@ -75,7 +81,7 @@ fn mend(cause: &Cause) -> Mend {
         },
         message: cause.message.clone(),
         right: cause.expected.clone().filter(|right| !right.is_empty()),
-        seen: screen::telling(cause).map(str::to_owned),
+        seen: cause.telling().map(str::to_owned),
         shows_in: cause.columns.iter().cloned().collect(),
         rows: cause.rows.iter().cloned().collect(),
         source: cause.source.clone(),

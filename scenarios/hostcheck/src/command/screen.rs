@@ -4,11 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use reports::Works;
 use schemas::Version;
 
-use crate::conformance::{
-    About, Cause, Findings, Judged, LINE, Level, Outcome, Placed, VERSIONS, Weight, causes,
-};
+use crate::conformance::{About, Cause, Findings, Judged, Level, Outcome, Placed, VERSIONS, Weight, causes};
 use crate::print::shown;
 
 /// Most causes that are told, four lines each.
@@ -16,8 +15,17 @@ const CAUSES_MAX: usize = 4;
 /// Longest line of a cause, in characters; the reports have the rest.
 const LINE_CHARS_MAX: usize = 160;
 
-/// The screen, in at most twenty-five lines.
-pub(super) fn screen(findings: &Findings, rows: &[Placed]) -> String {
+/// What the caller wants to see and to count.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Wanted {
+    /// Every cause, also those of the SDK, with all that is known of it.
+    pub(super) all: bool,
+    /// What should hold counts too.
+    pub(super) strict: bool,
+}
+
+/// The screen, in at most twenty-five lines unless everything is wanted.
+pub(super) fn screen(findings: &Findings, rows: &[Placed], wanted: Wanted) -> String {
     let causes = causes(findings, rows);
     let mut text = head(findings);
     for (name, counts) in [("protocol", of_protocol(findings)), ("in hosts", of_hosts(findings))] {
@@ -34,13 +42,16 @@ pub(super) fn screen(findings: &Findings, rows: &[Placed]) -> String {
     // What a server must do is told in full, also where its SDK has to mend it.
     let (of_sdk, own): (Vec<&Cause>, Vec<&Cause>) =
         causes.iter().partition(|cause| !cause.sdks.is_empty() && cause.weight != Weight::Must);
-    for cause in own.iter().take(CAUSES_MAX) {
-        text.push_str(&entry(cause));
+    if wanted.all {
+        text.extend(own.into_iter().chain(of_sdk).map(entry));
+        return text;
     }
-    if own.len() > CAUSES_MAX {
-        let _ = writeln!(text, "\n… and {} more, which the report has", own.len() - CAUSES_MAX);
+    let told = if own.len() > CAUSES_MAX { CAUSES_MAX - 1 } else { own.len() };
+    text.extend(own[..told].iter().map(|cause| entry(cause)));
+    if own.len() > told {
+        let _ = writeln!(text, "\n… and {} more, which the report has", own.len() - told);
     }
-    text.push_str(&from_sdk(&of_sdk));
+    text.push_str(&from_sdk(&of_sdk, wanted));
     text
 }
 
@@ -57,7 +68,7 @@ fn unasked(findings: &Findings) -> Option<(&str, usize)> {
 }
 
 /// What the SDK does not keep, in two lines: the author of the server can only take a newer one.
-fn from_sdk(causes: &[&Cause]) -> String {
+fn from_sdk(causes: &[&Cause], wanted: Wanted) -> String {
     let sdks: BTreeSet<&str> = causes.iter().flat_map(|cause| cause.sdks.iter().copied()).collect();
     if sdks.is_empty() {
         return String::new();
@@ -66,8 +77,9 @@ fn from_sdk(causes: &[&Cause]) -> String {
     let rows: BTreeSet<&str> =
         causes.iter().flat_map(|cause| cause.rows.iter().map(String::as_str)).collect();
     let rows = rows.into_iter().collect::<Vec<_>>().join(", ");
+    let counted = if wanted.strict { "; --strict counts them" } else { "" };
     format!(
-        "\n{:<9} {} not yours: the least server on {sdks} does the same (--verbose)\n{:9} {}\n",
+        "\n{:<9} {} not yours: the least server on {sdks} does the same (--verbose){counted}\n{:9} {}\n",
         "· sdk",
         count(causes.len(), "fault is", "faults are"),
         "",
@@ -87,7 +99,8 @@ pub(super) fn is_failed(findings: &Findings, rows: &[Placed], strict: bool) -> b
 fn head(findings: &Findings) -> String {
     let about = &findings.about;
     let name = about.name.as_deref().map_or_else(|| "a server without a name".to_owned(), shown);
-    let version = about.version.as_deref().map(|version| format!(" {}", shown(version))).unwrap_or_default();
+    let version = about.version.as_deref().filter(|version| !version.is_empty());
+    let version = version.map(|version| format!(" {}", shown(version))).unwrap_or_default();
     let spoken = spoken(about);
     let spoken = if spoken.is_empty() { "no version asked for".to_owned() } else { spoken.join(", ") };
     format!("{name}{version} speaks {}\n", shown(&spoken))
@@ -117,15 +130,15 @@ pub(super) fn of_hosts(findings: &Findings) -> Option<String> {
     (!findings.hosts.is_empty()).then(|| counts(&findings.hosts))
 }
 
-/// `120 hold, 2 fail, 3 could not be asked`.
+/// `125 of 130 cells apply: 120 passed, 2 failed, 3 could not be asked`.
 fn counts(judged: &[Judged]) -> String {
     let of = |wanted: fn(&Outcome) -> bool| judged.iter().filter(|one| wanted(&one.outcome)).count();
     let parts = [
-        (of(|one| matches!(one, Outcome::Passed)), "hold"),
-        (of(|one| matches!(one, Outcome::Failed(_))), "fail"),
-        (of(|one| matches!(one, Outcome::Flaky(_))), "are flaky"),
-        (of(|one| matches!(one, Outcome::Unknown(_))), "are not known of the host"),
-        (of(|one| matches!(one, Outcome::Unsupported(_))), "can't hold in the host"),
+        (of(|one| matches!(one, Outcome::Passed)), "passed"),
+        (of(|one| matches!(one, Outcome::Failed(_))), "failed"),
+        (of(|one| matches!(one, Outcome::Flaky(_))), "flaky"),
+        (of(|one| matches!(one, Outcome::Unknown(_))), "not known of the host"),
+        (of(|one| matches!(one, Outcome::Unsupported(_))), "impossible in the host"),
         (of(|one| matches!(one, Outcome::CouldNotRun(_))), "could not be asked"),
     ];
     let told = parts.iter().filter(|(count, _)| *count > 0);
@@ -141,20 +154,37 @@ pub(super) fn breaks_the_host(judged: &Judged, rows: &[Placed]) -> bool {
     binds && matches!(judged.outcome, Outcome::Failed(_) | Outcome::Flaky(_))
 }
 
-/// The hosts in which nothing fails that must hold, and the others.
-fn works_in(judged: &[Judged], rows: &[Placed]) -> String {
-    let mut hosts: BTreeMap<&str, bool> = BTreeMap::new();
-    for one in judged {
-        *hosts.entry(&one.column).or_insert(true) &= !breaks_the_host(one, rows);
-    }
-    let named = |works: bool| {
-        let names = hosts.iter().filter(|(_, whole)| **whole == works).map(|(name, _)| *name);
-        names.collect::<Vec<_>>().join(", ")
+/// Whether the server works in a host, by what was judged there: that it opens, shows its tools and answers a call has to
+/// be seen.
+pub(super) fn works<'a>(judged: impl IntoIterator<Item = &'a Judged>, rows: &[Placed]) -> Works {
+    let of_one = |one: &Judged| match (&one.outcome, one.row.as_str()) {
+        _ if breaks_the_host(one, rows) => Works::No,
+        (Outcome::Unknown(_), "hosts.opens" | "hosts.tools" | "hosts.call")
+        | (Outcome::CouldNotRun(_), "hosts.opens" | "hosts.tools") => Works::NotKnown,
+        (Outcome::Unknown(_), _) => Works::AsFarAsKnown,
+        _ => Works::Yes,
     };
-    let whole = hosts.values().filter(|whole| **whole).count();
-    let others =
-        if whole == hosts.len() { String::new() } else { format!("; see below for {}", named(false)) };
-    format!("{whole} of {} hosts{}{}{others}", hosts.len(), if whole > 0 { ": " } else { "" }, named(true))
+    judged.into_iter().map(of_one).max().unwrap_or(Works::NotKnown)
+}
+
+/// The hosts in which it works, and the others.
+fn works_in(judged: &[Judged], rows: &[Placed]) -> String {
+    let columns: BTreeSet<&str> = judged.iter().map(|one| one.column.as_str()).collect();
+    let of_host = |host: &str| works(judged.iter().filter(|one| one.column == host), rows);
+    let hosts: Vec<(&str, Works)> = columns.into_iter().map(|host| (host, of_host(host))).collect();
+    let named = |is_meant: fn(Works) -> bool, before: &str| {
+        let names = hosts.iter().filter(|(_, works)| is_meant(*works)).map(|(name, _)| *name);
+        let names = names.collect::<Vec<_>>().join(", ");
+        if names.is_empty() { names } else { format!("{before}{names}") }
+    };
+    let counted = hosts.iter().filter(|(_, works)| works.is_counted()).count();
+    format!(
+        "{counted} of {} hosts{}{}{}",
+        hosts.len(),
+        named(Works::is_counted, ": "),
+        named(|works| works == Works::NotKnown, "; not known for "),
+        named(|works| works == Works::No, "; see below for ")
+    )
 }
 
 /// Three lines: what is wrong, what would be right and what came, and where the requirement stands.
@@ -168,19 +198,13 @@ fn entry(cause: &Cause) -> String {
     let mut text = format!("\n{mark:<9} {}\n", short(&cause.message));
     let expected = cause.expected.as_deref().filter(|expected| !expected.is_empty());
     let right = expected.map(|expected| format!("; right is: {expected}")).unwrap_or_default();
-    let seen = telling(cause).map(|seen| format!("; seen: {seen}")).unwrap_or_default();
+    let seen = cause.telling().map(|seen| format!("; seen: {seen}")).unwrap_or_default();
     let _ = writeln!(text, "{:9} in {}{}", "", join(&cause.columns), short(&format!("{right}{seen}")));
     let sdk = cause.sdks.iter().copied().collect::<Vec<_>>().join(" or ");
     let sdk =
         if sdk.is_empty() { sdk } else { format!("; from the SDK: the least server on {sdk} does the same") };
     let _ = writeln!(text, "{:9} {} ({}){sdk}", "", short(&cause.source), short(&join(&cause.rows)));
     text
-}
-
-/// What came, where its author learns from it: a result is the plain opposite of what the line says, but an error may tell
-/// why it came, and a line where from.
-pub(super) fn telling(cause: &Cause) -> Option<&str> {
-    cause.observed.as_deref().filter(|seen| seen.starts_with("error ") || seen.starts_with(LINE))
 }
 
 /// One line of bounded length, safe for a terminal.

@@ -143,7 +143,8 @@ pub fn main(
     // A table without a verdict would only hide the reason.
     let unheard = found.about.unreachable.is_some() && !failed(&found.protocol) && !failed(&found.hosts);
     let [by_protocol, by_hosts] = folder::PARTS;
-    let told = screen::screen(&found, &plan.rows);
+    let wanted = screen::Wanted { all: args.verbose, strict: args.strict };
+    let told = screen::screen(&found, &plan.rows, wanted);
     let is_failed = screen::is_failed(&found, &plan.rows, args.strict);
     folder::clear(folder)?;
     if !unheard {
@@ -189,7 +190,7 @@ pub fn main(
                  does. What it needs may be missing, like an argument, or a variable (--env)"
             });
         }
-        if !args.verbose && !unheard {
+        if !unheard {
             out(&told);
             out(&format!("report: {}", folder.join("index.html").display()));
         }

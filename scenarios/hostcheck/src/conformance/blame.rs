@@ -23,7 +23,7 @@ pub(crate) struct Blame {
     pub(crate) line: String,
     path: String,
     /// The line, by its number in the conversation.
-    place: usize,
+    pub(crate) place: usize,
     known: Option<Known>,
     /// The fact that is not known.
     pub(crate) missing: Option<&'static str>,
@@ -44,6 +44,11 @@ impl Blames {
     /// The next line of the server comes; the facts that follow are about it.
     pub(crate) fn next_line(&mut self) {
         self.lines += 1;
+    }
+
+    /// The lines that came until now.
+    pub(crate) fn lines(&self) -> usize {
+        self.lines
     }
 
     /// A finding about the current line.

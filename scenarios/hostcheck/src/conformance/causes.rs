@@ -21,6 +21,20 @@ pub enum Weight {
 
 /// How what was seen begins where it is a line of the server.
 pub(crate) const LINE: &str = "the line ";
+/// How it begins where texts are longer than what a host shows.
+pub(crate) const TOO_LONG: &str = "too long: ";
+/// How it begins where it tells what a host does.
+pub(crate) const HOST_DOES: &str = "the host does this: ";
+
+impl Cause {
+    /// What came, where its author learns from it: a result is the plain opposite of what the message says, but an error may
+    /// tell why it came, and a line where from.
+    pub(crate) fn telling(&self) -> Option<&str> {
+        let tells =
+            |seen: &&str| ["error ", LINE, TOO_LONG, HOST_DOES].iter().any(|one| seen.starts_with(one));
+        self.observed.as_deref().filter(tells)
+    }
+}
 
 /// One fault, with all places where it shows.
 #[derive(Debug, Clone, PartialEq, Eq)]

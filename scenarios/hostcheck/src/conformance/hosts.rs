@@ -15,13 +15,15 @@ use serde_json::Value;
 use super::arguments;
 use super::blame::{Blame, Known};
 use super::busy;
+use super::causes::{HOST_DOES, TOO_LONG};
 use super::discover::Discovered;
 use super::lab::Wishes;
-use super::meeting::{Met, meet};
+use super::meeting::{EXIT_WITHIN, Met, meet};
 use super::outcome::{Judged, Outcome, over_tries};
 use super::plan::Plan;
 use super::row::{HOSTS, Placed};
 use super::turns::Turns;
+use crate::support::told_end;
 
 /// The condition under which a check can be answered.
 enum About {
@@ -233,7 +235,16 @@ impl Seen<'_> {
 
     /// A rule that a line broke without a fact about what this host then does, as far as a check depends on it.
     fn unproven(&self, check: &str) -> Option<&Blame> {
-        let unproven = self.met.blames.iter().filter(|(_, known)| *known == Known::Not);
+        let moments = &self.met.moments;
+        let decided = match check {
+            "host.opens" => moments.opened,
+            "host.tools" | "host.pages" => moments.listed,
+            "host.call" | "host.result" => moments.called,
+            _ => None,
+        };
+        let last = decided.or(moments.ended).unwrap_or(usize::MAX);
+        let unproven =
+            self.met.blames.iter().filter(|(one, known)| *known == Known::Not && one.place <= last);
         unproven.map(|(one, _)| one).find(|one| {
             let of_a_tool =
                 one.missing.is_some_and(|fact| fact.starts_with("schemas.") && fact != "schemas.server_info");
@@ -371,13 +382,18 @@ impl Seen<'_> {
         let names = &self.profile.names;
         let is_cut = |text: &str| cut_description(names, text) != text;
         let of_tools = self.items().iter().filter(|tool| is_cut(text(tool, "description")));
-        let mut cut: Vec<&str> = of_tools.map(|tool| text(tool, "name")).collect();
-        let opening = self.found.newest().map(|speaks| &speaks.opening);
-        if *names.instructions && opening.is_some_and(|opening| is_cut(text(opening, "instructions"))) {
-            cut.push("the instructions");
+        let of_tools = of_tools.map(|tool| (format!("`{}`", text(tool, "name")), text(tool, "description")));
+        let mut cut: Vec<(String, &str)> = of_tools.collect();
+        let opening = self.found.newest().map(|speaks| text(&speaks.opening, "instructions"));
+        if let Some(instructions) = opening.filter(|text| *names.instructions && is_cut(text)) {
+            cut.push(("the instructions".to_owned(), instructions));
         }
-        let message = "the host cuts descriptions";
-        self.met.expect(cut.is_empty(), message, "texts that fit its limit", &cut.join(", "))
+        let long = cut.iter().map(|(what, text)| format!("{what} has {}", text.chars().count()));
+        let long = long.collect::<Vec<_>>().join(", ");
+        let max = names.description_max.unwrap_or_default();
+        let seen = format!("{TOO_LONG}the host shows {max} characters; {long}");
+        let message = "the host cuts descriptions of tools that are longer than its limit";
+        self.met.expect(cut.is_empty(), message, "texts that fit the limit", &seen)
     }
 
     fn call(&self) -> Outcome {
@@ -442,8 +458,15 @@ impl Seen<'_> {
             ));
         }
         let ended = (!met.killed || met.code.is_some()) && !met.left_running;
-        let message = "the server does not end by what this host does, short of SIGKILL";
-        met.expect(ended, message, "an end before SIGKILL", &last_events(met))
+        let steps = &self.profile.life.shutdown;
+        let waited = if kill.is_some() {
+            String::new()
+        } else {
+            format!(", and {} s later it still runs", EXIT_WITHIN.as_secs())
+        };
+        let seen = format!("{HOST_DOES}{}{waited}\n{}", told_end(steps), last_events(met));
+        let message = "the server does not end by what the host does, short of force";
+        met.expect(ended, message, "an end soon after stdin is closed or a signal came", &seen)
     }
 }
 

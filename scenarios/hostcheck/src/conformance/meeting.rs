@@ -29,7 +29,10 @@ const REST_WITHIN: Duration = Duration::from_secs(15);
 /// Time for which a host stays after everything is done: servers send some requests only after a while.
 const STAYS: Duration = Duration::from_secs(1);
 /// Time limit for the end of a server whose host only closed its pipes.
-const EXIT_WITHIN: Duration = Duration::from_secs(5);
+pub(crate) const EXIT_WITHIN: Duration = Duration::from_secs(5);
+
+/// How the driver of the host tells that it closed the server's stdin.
+const STDIN_CLOSED: &str = "stdin closed";
 
 /// What happened to a host.
 #[derive(Default)]
@@ -48,10 +51,26 @@ pub(crate) struct Met {
     pub(crate) record: Record,
     /// Broken rules, each with what is known of this host.
     pub(crate) blames: Blames,
+    /// How many lines of the server had come at each moment.
+    pub(crate) moments: Moments,
     /// When the host had opened the server, in milliseconds since its start.
     pub(crate) opened_ms: Option<u64>,
     /// Requests of the server that the host refused as unknown.
     pub(crate) refused: Vec<String>,
+}
+
+/// The moments at which something is decided, each by the number of lines that had come; none where it never came. What the
+/// server writes later changes nothing of it.
+#[derive(Debug, Default)]
+pub(crate) struct Moments {
+    /// The host had opened the server, or given it up.
+    pub(crate) opened: Option<usize>,
+    /// The model last heard of the tools.
+    pub(crate) listed: Option<usize>,
+    /// The call was done.
+    pub(crate) called: Option<usize>,
+    /// The host closed the server's stdin.
+    pub(crate) ended: Option<usize>,
 }
 
 /// Connects a host to the server and gives what happened. A host that opens without the list of a server that has tools
@@ -186,6 +205,9 @@ impl Met {
                         self.record.note(event.at_ms, Lane::ServerToHost, &text);
                     }
                     Dir::Event => {
+                        if text.starts_with(STDIN_CLOSED) {
+                            self.moments.ended.get_or_insert(self.blames.lines());
+                        }
                         if text.contains("SIGKILL") {
                             self.killed = true;
                         }
@@ -199,13 +221,19 @@ impl Met {
             HostEventKind::Fault { fact, known, harmless } => self.blames.met(fact, *known, *harmless),
             HostEventKind::Ready => {
                 self.ready = true;
+                self.moments.opened.get_or_insert(self.blames.lines());
                 self.opened_ms = Some(event.at_ms);
             }
-            HostEventKind::Failed(reason) => self.failed = Some(reason.clone()),
+            HostEventKind::Failed(reason) => {
+                self.failed = Some(reason.clone());
+                self.moments.opened = Some(self.blames.lines());
+            }
             HostEventKind::Model(entry) if entry.carrier == Carrier::Tools => {
                 self.tools_text = Some(entry.text.clone());
+                self.moments.listed = Some(self.blames.lines());
             }
             HostEventKind::CallDone { label, outcome, raw } => {
+                self.moments.called.get_or_insert(self.blames.lines());
                 self.call = Some((label.clone(), *outcome, raw.clone()));
             }
             HostEventKind::Note(note) => {

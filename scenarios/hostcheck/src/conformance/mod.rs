@@ -44,7 +44,6 @@ use std::time::Duration;
 use schemas::Version;
 
 pub use address::Address;
-pub(crate) use causes::LINE;
 pub use causes::{Cause, Weight, causes};
 pub use discover::VERSIONS;
 pub use duties::{Duty, Kept, duty};
