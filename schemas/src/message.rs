@@ -92,7 +92,7 @@ pub(crate) fn read(line: &[u8], found: &mut Findings) -> Option<Value> {
         }
         Err(error) => {
             // Only the place is reported: the text of the error may quote the line.
-            found.breaks(&rules::NOT_JSON, ("", ""), format!("no JSON at column {}", error.column()));
+            found.breaks(&rules::NOT_JSON, ("", ""), format!("a line is no JSON from column {} on", error.column()));
             None
         }
     }

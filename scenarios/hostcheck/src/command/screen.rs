@@ -197,7 +197,8 @@ fn entry(cause: &Cause) -> String {
     let join = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
     let mut text = format!("\n{mark:<9} {}\n", short(&cause.message));
     let expected = cause.expected.as_deref().filter(|expected| !expected.is_empty());
-    let right = expected.map(|expected| format!("; right is: {expected}")).unwrap_or_default();
+    let right = expected.map(|expected| format!("; right is: {}", expected.trim_end_matches('.')));
+    let right = right.unwrap_or_default();
     let seen = cause.telling().map(|seen| format!("; seen: {seen}")).unwrap_or_default();
     let _ = writeln!(text, "{:9} in {}{}", "", join(&cause.columns), short(&format!("{right}{seen}")));
     let sdk = cause.sdks.iter().copied().collect::<Vec<_>>().join(" or ");
