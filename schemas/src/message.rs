@@ -92,7 +92,11 @@ pub(crate) fn read(line: &[u8], found: &mut Findings) -> Option<Value> {
         }
         Err(error) => {
             // Only the place is reported: the text of the error may quote the line.
-            found.breaks(&rules::NOT_JSON, ("", ""), format!("a line is no JSON from column {} on", error.column()));
+            found.breaks(
+                &rules::NOT_JSON,
+                ("", ""),
+                format!("a line is no JSON from column {} on", error.column()),
+            );
             None
         }
     }

@@ -151,8 +151,16 @@ fn a_run_leaves_no_page_and_no_badge_of_an_earlier_server() {
 }
 
 #[cfg(unix)]
-#[test]
+/// The command of a server that is this script of a shell.
 #[expect(clippy::disallowed_methods, reason = "the test writes what the command reads")]
+fn script(folder: &Path, text: &str) -> String {
+    let path = folder.join("serve.sh");
+    std::fs::write(&path, text).expect("the file is written");
+    format!("sh '{}'", path.display())
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test reads what the command wrote")]
 fn a_server_of_an_older_version_alone_is_told_that_no_rows_are_kept_for_it() {
     const SERVER: &str = r#"while read -r line; do
   case $line in *'"initialize"'*)
@@ -160,9 +168,7 @@ fn a_server_of_an_older_version_alone_is_told_that_no_rows_are_kept_for_it() {
   esac
 done"#;
     let folder = tempfile::tempdir().expect("a folder");
-    std::fs::write(folder.path().join("serve.sh"), SERVER).expect("the file is written");
-    let (server, out) = (folder.path().join("serve.sh"), folder.path().join("out"));
-    let server = format!("sh '{}'", server.display());
+    let (server, out) = (script(folder.path(), SERVER), folder.path().join("out"));
     let (code, screen, _) =
         run(&["run", "--server", &server, "--out", &out.display().to_string(), "lifecycle.ping"]);
     assert!(screen.starts_with("old 1 speaks 2024-11-05\n"), "{screen}");
@@ -176,7 +182,6 @@ done"#;
 // This version was never seen to meet a line that is no message.
 #[case("", "echo goodbye", "1 of 1 hosts: claude-code@2.1.80\n")]
 #[case("echo hello", "", "0 of 1 hosts; not known for claude-code@2.1.80\n")]
-#[expect(clippy::disallowed_methods, reason = "the test writes what the command reads")]
 fn what_a_server_writes_changes_nothing_of_what_came_before(
     #[case] first: &str,
     #[case] last: &str,
@@ -197,9 +202,8 @@ fn what_a_server_writes_changes_nothing_of_what_came_before(
   esac
 done"#;
     let folder = tempfile::tempdir().expect("a folder");
-    let (server, out) = (folder.path().join("serve.sh"), folder.path().join("out"));
-    std::fs::write(&server, format!("{first}\n{SERVER}\n{last}\n")).expect("the file is written");
-    let (server, out) = (format!("sh '{}'", server.display()), out.display().to_string());
+    let server = script(folder.path(), &format!("{first}\n{SERVER}\n{last}\n"));
+    let out = folder.path().join("out").display().to_string();
     let rows = ["hosts.opens", "hosts.tools", "hosts.call"];
     let host = ["--host", "claude-code@2.1.80"];
     let (_, screen, _) = run(&[&["run", "--server", &server, "--out", &out], &host[..], &rows[..]].concat());

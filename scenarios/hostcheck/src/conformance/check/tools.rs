@@ -20,6 +20,8 @@ const NAME_MAX: usize = 128;
 /// Codes of protocol errors by which a call asks the host for something: input by an address (2025-11-25), and a
 /// capability or another version (2026-07-28).
 const ASKS_THE_HOST: [i64; 3] = [-32042, -32021, -32022];
+/// The most tools that are waited for in vain: without its network the next one is silent too.
+const SILENT_MAX: usize = 2;
 /// The most tools without validation that are named.
 const WRONG_MAX: usize = 3;
 
@@ -340,6 +342,7 @@ async fn bad_arguments(lab: &mut Lab, mut session: Lent, tools: &Listed) -> Resu
     }
     let mut refused = 0;
     let mut wrong = 0;
+    let mut silent = 0;
     let mut alike = Vec::new();
     for (name, arguments, good) in broken {
         let params = json!({"name": name, "arguments": arguments});
@@ -355,6 +358,10 @@ async fn bad_arguments(lab: &mut Lab, mut session: Lent, tools: &Listed) -> Resu
             let params = json!({"name": name, "arguments": good});
             if session.ask("tools/call", params).await == reply {
                 alike.push(name);
+                silent += usize::from(reply == Reply::Silent);
+                if silent == SILENT_MAX {
+                    break;
+                }
                 continue;
             }
         }
