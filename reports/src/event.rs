@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 /// Version of this format.
 pub const EVENTS_VERSION: u32 = 1;
+/// The level of what must hold.
+const MUST: &str = "must";
 /// The mode whose time is virtual.
 pub const SIM: &str = "sim";
 
@@ -57,6 +59,26 @@ pub struct RunStarted {
     /// The part of the run's cells in this stream; absent if it has all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<Shard>,
+    /// Whether the run fails only by what must hold, each time that it was asked. What should hold is told all the same.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub must_only: bool,
+}
+
+/// Whether a cell of this state in a row of this level fails its run.
+pub(crate) fn fails(must_only: bool, level: &str, state: Status) -> bool {
+    if must_only { level == MUST && matches!(state, Status::Fail | Status::Error) } else { state.is_defect() }
+}
+
+impl RunStarted {
+    /// Whether a cell of this state in a row of this level fails the run.
+    pub fn fails_by(&self, level: &str, state: Status) -> bool {
+        fails(self.must_only, level, state)
+    }
+
+    /// The level of a row; empty for one that is not there.
+    pub fn level(&self, scenario: &str) -> &str {
+        self.scenarios.iter().find(|row| row.id == scenario).map_or("", |row| &row.level)
+    }
 }
 
 /// Part of a run. Of all its cells in order, counted from 0, it has those whose number gives `index - 1`
@@ -398,13 +420,16 @@ pub struct RunFinished {
 }
 
 impl RunFinished {
-    /// Sums the cells up; the exit code follows from the counts.
-    pub fn of(cells: &[CellFinished]) -> Self {
+    /// Sums the cells of a run up; the exit code follows from the counts, and from what the run fails by.
+    pub fn of(header: &RunStarted, cells: &[CellFinished]) -> Self {
         let mut counts = BTreeMap::from(Status::ALL.map(|state| (state, 0)));
         for cell in cells {
             *counts.entry(cell.status).or_insert(0) += 1;
         }
-        let exit_code = if cells.iter().any(|cell| cell.status.is_defect()) {
+        let fails = |cell: &CellFinished| {
+            cell.status.is_defect() && header.fails_by(header.level(&cell.scenario), cell.status)
+        };
+        let exit_code = if cells.iter().any(fails) {
             1
         } else if counts[&Status::NotRun] > 0 {
             3

@@ -96,7 +96,7 @@ pub fn merge(streams: Vec<Stream>) -> Result<Stream, MergeError> {
         return Err(missing(&shards, of));
     }
     let cells = interleave(shards, of)?;
-    let footer = Event::RunFinished(RunFinished::of(&cells));
+    let footer = Event::RunFinished(RunFinished::of(&header, &cells));
     let events = std::iter::once(Event::RunStarted(header));
     let events = events.chain(cells.into_iter().map(Event::CellFinished)).chain([footer]);
     Ok(Stream::from_events(events)?)

@@ -175,7 +175,7 @@ impl Stream {
         let kept = cells.into_iter().zip(lines);
         let kept = kept.filter(|(cell, _)| wanted(scenarios, &cell.scenario) && wanted(hosts, &cell.host));
         let (cells, lines): (Vec<_>, Vec<_>) = kept.unzip();
-        let footer = RunFinished::of(&cells);
+        let footer = RunFinished::of(&header, &cells);
         Self { header, cells, footer, lines }
     }
 
@@ -187,7 +187,7 @@ impl Stream {
         let (cells, lines): (Vec<_>, Vec<_>) = kept.unzip();
         let played: BTreeSet<&str> = cells.iter().map(|cell| cell.scenario.as_str()).collect();
         header.scenarios.retain(|row| played.contains(row.id.as_str()));
-        let footer = RunFinished::of(&cells);
+        let footer = RunFinished::of(&header, &cells);
         Self { header, cells, footer, lines }
     }
 
@@ -320,8 +320,15 @@ impl Checker {
                 return Err(Problem::Counts { state: state.word(), said, found });
             }
         }
+        let fails = |cell: &&CellFinished| {
+            cell.status.is_defect()
+                && self
+                    .header
+                    .as_ref()
+                    .is_none_or(|header| header.fails_by(header.level(&cell.scenario), cell.status))
+        };
         if footer.exit_code == 0
-            && let Some(cell) = self.cells.iter().find(|cell| cell.status.is_defect())
+            && let Some(cell) = self.cells.iter().find(fails)
         {
             return Err(Problem::ExitCode(cell.status.word()));
         }

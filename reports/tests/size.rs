@@ -82,7 +82,7 @@ fn two_hundred_sixty_rows_on_twenty_eight_hosts_stay_below_two_megabytes() {
     for cell in stream.cells.iter_mut().filter(|cell| cell.host.starts_with("codex@")).step_by(40) {
         cell.status = reports::event::Status::Fail;
     }
-    stream.footer = reports::event::RunFinished::of(&stream.cells);
+    stream.footer = reports::event::RunFinished::of(&stream.header, &stream.cells);
     let red = reports::html(&Report::new(&stream), &stream).unwrap();
     assert!(red.len() < HTML_BYTES_MAX, "{} bytes", red.len());
     assert!(red.matches("class=\"wire\"").count() >= 100, "transcripts are missing");

@@ -9,7 +9,7 @@ use super::{
     Row, Run, Totals, Verdict, failures, hosts, parity,
 };
 use crate::counts::{Counts, count, no_counts};
-use crate::event::{CellFinished, ScenarioRow, Status};
+use crate::event::{CellFinished, RunStarted, ScenarioRow, Status};
 use crate::stream::Stream;
 
 /// The reason of a cell without a run in the stream.
@@ -45,7 +45,8 @@ impl Report {
             seeds: stream.header.seeds,
             findings_in: stream.header.findings_in.clone(),
             shard: stream.header.shard,
-            verdict: verdict(&totals),
+            verdict: verdict(&stream.header, &totals),
+            must_only: stream.header.must_only,
             exit_code: stream.footer.exit_code,
             simulated_ms: stream.footer.simulated_ms,
             hosts: hosts::columns(stream, &areas),
@@ -156,8 +157,11 @@ fn totals(stream: &Stream, areas: &[Area]) -> Totals {
 }
 
 /// An empty matrix proves nothing, so it is incomplete.
-fn verdict(totals: &Totals) -> Verdict {
-    if totals.cells.iter().any(|(state, &cells)| state.is_defect() && cells > 0) {
+fn verdict(header: &RunStarted, totals: &Totals) -> Verdict {
+    let fails = |level: &str, counts: &Counts| {
+        counts.iter().any(|(state, &cells)| cells > 0 && header.fails_by(level, *state))
+    };
+    if totals.levels.iter().any(|(level, counts)| fails(level, counts)) {
         Verdict::Failed
     } else if totals.cells[&Status::NotRun] > 0 || totals.cells.values().all(|&cells| cells == 0) {
         Verdict::Incomplete

@@ -64,6 +64,9 @@ pub struct Report {
     pub shard: Option<Shard>,
     /// The verdict on the run.
     pub verdict: Verdict,
+    /// Whether the run fails only by what must hold, each time that it was asked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub must_only: bool,
     /// As in the footer: 0 all passed, 1 a failure, 3 incomplete. With a baseline, by the gate.
     pub exit_code: i32,
     /// Simulated milliseconds over all sim cells.

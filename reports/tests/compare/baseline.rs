@@ -16,7 +16,7 @@ fn beside(baseline: &Baseline, stream: &Stream) -> Report {
 
 fn again(mut stream: Stream, change: impl Fn(&mut reports::event::CellFinished)) -> Stream {
     stream.cells.iter_mut().for_each(change);
-    stream.footer = RunFinished::of(&stream.cells);
+    stream.footer = RunFinished::of(&stream.header, &stream.cells);
     stream
 }
 

@@ -15,7 +15,7 @@ fn split(stream: &Stream, of: u32) -> Vec<Stream> {
         let cells: Vec<_> =
             share(shard, stream.cells.len()).map(|number| stream.cells[number].clone()).collect();
         let mut events = vec![Event::RunStarted(header)];
-        let footer = RunFinished::of(&cells);
+        let footer = RunFinished::of(&stream.header, &cells);
         events.extend(cells.into_iter().map(Event::CellFinished));
         events.push(Event::RunFinished(footer));
         Stream::from_events(events).unwrap()

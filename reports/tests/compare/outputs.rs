@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use reports::event::{RunFinished, Status};
+use reports::model::Verdict;
 use reports::{Baseline, Report, Versus};
 use serde_json::Value;
 
@@ -96,7 +97,7 @@ fn a_badge_is_green_for_a_pass_alone() {
         cell.status = Status::Pass;
         cell.failures.clear();
     }
-    stream.footer = RunFinished::of(&stream.cells);
+    stream.footer = RunFinished::of(&stream.header, &stream.cells);
     // A cell without a run is still in the report.
     let report = Report::new(&stream);
     let amber = reports::badge_json(&report).unwrap();
@@ -109,6 +110,36 @@ fn a_badge_is_green_for_a_pass_alone() {
 }
 
 #[test]
+fn what_should_hold_fails_a_run_only_where_it_counts() {
+    let mut stream = fixture::small();
+    for (index, cell) in stream.cells.iter_mut().enumerate() {
+        cell.status = if index == 0 { Status::Fail } else { Status::Pass };
+        cell.failures.clear();
+    }
+    let row = stream.cells[0].scenario.clone();
+    for one in &mut stream.header.scenarios {
+        one.level = if one.id == row { "should" } else { "must" }.to_owned();
+    }
+    stream = stream.focus(&BTreeSet::new(), &BTreeSet::new());
+    let judge = |stream: &mut reports::Stream| {
+        stream.footer = RunFinished::of(&stream.header, &stream.cells);
+        let report = Report::new(stream);
+        (report.verdict, report.exit_code, reports::junit(&report).unwrap().contains("<failure"))
+    };
+    assert_eq!(judge(&mut stream), (Verdict::Failed, 1, true));
+    stream.header.must_only = true;
+    let (verdict, exit_code, has_failures) = judge(&mut stream);
+    assert!(verdict != Verdict::Failed && exit_code != 1 && !has_failures, "{verdict:?}, {exit_code}");
+    assert!(reports::Stream::from_events(stream.clone().into_events()).is_ok());
+    for one in &mut stream.header.scenarios {
+        one.level = "must".to_owned();
+    }
+    assert_eq!(judge(&mut stream), (Verdict::Failed, 1, true));
+    stream.cells[0].status = Status::Flaky;
+    assert_eq!(judge(&mut stream).1, 0, "what held some of the times is told and does not count");
+}
+
+#[test]
 fn one_mode_of_a_run_is_a_run_without_the_other() {
     let whole = fixture::small();
     let only_simulated = whole.cells[0].scenario.clone();
@@ -118,7 +149,7 @@ fn one_mode_of_a_run_is_a_run_without_the_other() {
     assert!(!sim.cells.is_empty() && !process.cells.is_empty());
     assert_eq!(sim.cells.len() + process.cells.len(), mixed.cells.len());
     assert!(sim.cells.iter().all(|cell| cell.mode == "sim"));
-    assert_eq!(sim.footer, RunFinished::of(&sim.cells));
+    assert_eq!(sim.footer, RunFinished::of(&sim.header, &sim.cells));
     let asks = |stream: &reports::Stream| stream.header.scenarios.iter().any(|row| row.id == only_simulated);
     assert!(asks(&sim) && !asks(&process), "a requirement that was not played in a mode is no row of it");
 }
@@ -138,7 +169,7 @@ fn two_runs_differ_by_checks_cells_and_rows() {
             _ => {}
         }
     }
-    now.footer = RunFinished::of(&now.cells);
+    now.footer = RunFinished::of(&now.header, &now.cells);
     let versus = Versus::new(&before, &now);
     assert!(versus.is_worse());
     let text = versus.text();

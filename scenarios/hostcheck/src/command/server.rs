@@ -133,6 +133,7 @@ pub fn main(
         started_as: conformance::masked(&args.subject.started_as(plan.name.as_deref()), &plan.wishes.secrets),
         mode: if plan.target.has_address() { select::HTTP } else { "process" }.to_owned(),
         timeless: args.timeless,
+        must_only: !args.strict,
         seed,
         findings_in: args.findings_in.clone().unwrap_or_default(),
     };

@@ -28,6 +28,8 @@ pub struct Asked {
     pub mode: String,
     /// Leaves out times, so that equal findings give equal bytes.
     pub timeless: bool,
+    /// Whether the run fails only by what must hold.
+    pub must_only: bool,
     /// The seed of arguments.
     pub seed: u64,
     /// The file of the server's repository to which findings point; empty for none.
@@ -60,6 +62,7 @@ pub fn events(
         host_support: None,
         findings_in: Some(asked.findings_in.clone()),
         shard: None,
+        must_only: asked.must_only,
     };
     let mut cells: Vec<CellFinished> = judged.into_iter().map(|one| cell(asked, one)).collect();
     let have: BTreeSet<(String, String)> =
@@ -72,7 +75,7 @@ pub fn events(
             }
         }
     }
-    let finished = RunFinished::of(&cells);
+    let finished = RunFinished::of(&started, &cells);
     let mut events = vec![Event::RunStarted(started)];
     events.extend(cells.into_iter().map(Event::CellFinished));
     events.push(Event::RunFinished(finished));

@@ -300,8 +300,9 @@ fn events(
         host_support: Some(plan::support(known)),
         findings_in: None,
         shard: args.shard,
+        must_only: false,
     };
-    let finished = RunFinished::of(&results);
+    let finished = RunFinished::of(&started, &results);
     let mut events = vec![Event::RunStarted(started)];
     events.extend(results.into_iter().map(Event::CellFinished));
     events.push(Event::RunFinished(finished));
