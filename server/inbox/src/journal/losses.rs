@@ -362,6 +362,15 @@ mod tests {
         assert_eq!(Losses::load(&storage, 1).unwrap(), losses);
     }
 
+    #[rstest::rstest]
+    #[case(1, "1 message was missing from the inbox's files at ")]
+    #[case(2, "2 messages were missing from the inbox's files at ")]
+    fn one_lost_message_is_told_in_the_singular(#[case] count: u64, #[case] begins: &str) {
+        let mut losses = Losses::default();
+        losses.note(loss(1_000, &[(1, count)]));
+        assert!(losses.to_string().starts_with(begins), "{losses}");
+    }
+
     #[test]
     fn it_is_bounded_and_forgets_no_place() {
         let mut losses = Losses::default();

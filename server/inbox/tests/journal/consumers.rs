@@ -1,10 +1,13 @@
 //! Who sees what, when it comes again, and how it is marked.
 
+use std::sync::Arc;
+
 use entraclaw_inbox::journal::{
-    DeliveryId, DeliveryState, JournalError, JournalOptions, Mailbox, NewConsumerStarts, Purpose, Query,
+    DeliveryId, DeliveryState, JournalError, JournalOptions, Mailbox, NewConsumerStarts, Orphans, Purpose,
+    Query,
 };
 use entraclaw_inbox::record::{Channel, Record};
-use entraclaw_seams::storage::Storage as _;
+use entraclaw_seams::storage::Storage;
 
 use crate::support::*;
 
@@ -78,6 +81,17 @@ fn a_killed_session_leaves_marks() {
 }
 
 #[test]
+fn a_deleted_file_of_a_consumer_leaves_no_orphans() {
+    let (home, journal) = filled(1);
+    mailbox(&journal, "c").hand_out(ONE, &all()).unwrap();
+    let storage: Arc<dyn Storage> = Arc::new(home.disk.new_process());
+    let mut orphans = Orphans::of(Arc::clone(&storage), home.clock.clone(), &consumer("c"));
+    assert!(orphans.any_untold().unwrap());
+    storage.remove("inbox/consumers/c.jsonl").unwrap();
+    assert!(!orphans.any_untold().unwrap());
+}
+
+#[test]
 fn a_peek_retires_nothing() {
     let (_home, journal) = filled(3);
     let mut mailbox = mailbox(&journal, "c");
@@ -109,6 +123,17 @@ fn a_push_is_shown_but_not_read() {
     mailbox.give_back(ONE);
     let batch = mailbox.hand_out(ONE, &all()).unwrap();
     assert!(batch.items[0].redelivered && !batch.items[0].pushed);
+}
+
+/// A call must not read a journal of any length for one id.
+#[test]
+fn an_id_is_looked_for_among_the_oldest_and_the_newest_unread_records_alone() {
+    let (_home, journal) = filled(9_000);
+    let mut mailbox = mailbox(&journal, "c");
+    for (seq, retired) in [(8_000, 1), (8_600, 0), (8_900, 1)] {
+        assert!(mailbox.claim_push(seq).unwrap());
+        assert_eq!(mailbox.acknowledge_ids(&[&format!("m{seq}")]).unwrap(), retired, "{seq}");
+    }
 }
 
 #[test]
@@ -467,8 +492,7 @@ fn the_result_of_work_is_for_the_consumer_that_asked_and_counts_for_no_other() {
     assert_eq!(claude.state_of(place("m3")).unwrap(), DeliveryState::Acknowledged);
     assert_eq!(codex.state_of(place("m3")).unwrap(), DeliveryState::New);
     assert!(!claude.claim_push(place("m3")).unwrap() && codex.claim_push(place("m3")).unwrap());
-    let storage: std::sync::Arc<dyn entraclaw_seams::storage::Storage> =
-        std::sync::Arc::new(home.disk.clone());
+    let storage: Arc<dyn Storage> = Arc::new(home.disk.clone());
     let mut look = entraclaw_inbox::journal::Look::at(&storage).unwrap();
     // Somebody who was never there is counted by what a session of theirs would be shown.
     let waiting = look.waiting(&consumer("gemini-cli"), 10).unwrap();

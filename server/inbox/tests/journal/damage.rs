@@ -112,6 +112,17 @@ fn a_follower_reads_on_while_the_leader_mends() {
 }
 
 #[test]
+fn the_index_of_the_open_file_is_saved_once_it_lacks_more_than_sixteen_blocks() {
+    const SIXTEEN_BLOCKS: u64 = 16 * 256;
+    let home = Home::new();
+    let (journal, _) = home.open();
+    journal.append(drafts(1..=SIXTEEN_BLOCKS)).unwrap();
+    assert_eq!(home.disk.bytes(INDEX), None);
+    journal.append(drafts([SIXTEEN_BLOCKS + 1])).unwrap();
+    assert!(home.disk.bytes(INDEX).is_some());
+}
+
+#[test]
 fn a_missing_or_broken_index_is_made_again() {
     let home = Home::new();
     let (journal, _) = home.open();
