@@ -221,3 +221,40 @@ fn first_page(mut found: Vec<Record>) -> (Vec<Record>, bool) {
     found.truncate(PAGE_RECORDS);
     (found, has_more)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Channel, Draft};
+
+    fn record(seq: u64) -> Record {
+        let draft = Draft {
+            key: format!("teams/{seq}"),
+            id: seq.to_string(),
+            channel: Channel::Teams,
+            chat_id: "19:chat@unq.gbl.spaces".to_owned(),
+            from: "Alice".to_owned(),
+            ts: "2026-01-02T03:04:05Z".to_owned(),
+            content_text_sanitized: "Hello".to_owned(),
+            meta: std::collections::BTreeMap::new(),
+            edit_of: None,
+            deleted: false,
+        };
+        Record::from_draft(draft, seq, "2026-01-02T03:04:05Z".to_owned())
+    }
+
+    #[rstest::rstest]
+    #[case(0, 0, false)]
+    #[case(32, 32, false)]
+    #[case(33, 32, true)]
+    #[case(64, 32, true)]
+    fn a_page_has_the_oldest_and_says_whether_more_wait(
+        #[case] found: u64,
+        #[case] told: u64,
+        #[case] more: bool,
+    ) {
+        let (page, has_more) = first_page((1..=found).map(record).collect());
+        let places: Vec<u64> = page.iter().map(|record| record.seq).collect();
+        assert_eq!((places, has_more), ((1..=told).collect(), more));
+    }
+}
