@@ -86,6 +86,22 @@ fn what_was_written_is_there_after_the_file_is_opened_again() {
 }
 
 #[test]
+fn what_was_said_between_is_without_the_first_message_and_with_the_last() {
+    let mut store = Store::open(&Place::Memory(Memory::default())).unwrap();
+    for bits in 1..=4 {
+        store.add_task(&new(bits, Source::host("claude-code")), 1).unwrap();
+    }
+    let between = |after, last, limit| {
+        let found = store.messages_between(after, last, limit).unwrap();
+        found.into_iter().map(|message| message.number).collect::<Vec<_>>()
+    };
+    assert_eq!(between(0, 4, 9), [1, 2, 3, 4]);
+    assert_eq!(between(1, 3, 9), [2, 3]);
+    assert_eq!(between(1, 3, 1), [3]);
+    assert!(between(3, 3, 9).is_empty());
+}
+
+#[test]
 fn a_second_engine_on_the_same_project_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     for place in [Place::Folder(folder.path().to_owned()), Place::Memory(Memory::default())] {

@@ -165,6 +165,10 @@ fn writing(project: &Project) {
     let listed = fs::read_dir(project.path("project/new/deep")).unwrap().flatten();
     assert_eq!(listed.map(|entry| entry.file_name()).collect::<Vec<_>>(), ["a.sh"]);
     project.fails("write_file", json!({"path": "src", "content": ""}), "not a file");
+    let longest = "x".repeat(4 * 1024 * 1024);
+    project.works("write_file", json!({"path": "long", "content": longest}));
+    let longer = json!({"path": "long", "content": longest + "x"});
+    project.fails("write_file", longer, "larger than 4194304 bytes; write less");
 }
 
 fn editing(project: &Project) {
