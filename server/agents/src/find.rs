@@ -224,6 +224,22 @@ mod tests {
     }
 
     #[test]
+    fn a_bare_name_that_the_operator_gave_is_searched_for_and_a_path_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let bin = folder.path().join("bin");
+        program(&bin.join("my-copilot"));
+        let mut finder = SystemFinder { search_path: vec![bin.clone()], ..SystemFinder::default() };
+        let mut find = |given: &str| {
+            finder.given.insert("copilot".to_owned(), PathBuf::from(given));
+            finder.find(&AGENTS[0]).map(|found| found.path)
+        };
+        assert_eq!(find("my-copilot"), Ok(bin.join("my-copilot")));
+        for given in ["./my-copilot", "no-copilot"] {
+            assert_eq!(find(given), Err(Missing::NoProgram(PathBuf::from(given))));
+        }
+    }
+
+    #[test]
     fn the_version_is_that_of_the_package_behind_the_link() {
         let folder = tempfile::tempdir().unwrap();
         let package = folder.path().join("lib/node_modules/@github/copilot");

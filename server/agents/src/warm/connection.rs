@@ -208,6 +208,21 @@ mod tests {
         (Box::new(to), Box::new(from))
     }
 
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_that_is_dropped_is_closed() {
+        let (ours, theirs) = duplex(64 * 1024);
+        let (from, to) = split(ours);
+        let opening = tokio::spawn(Connection::open(Box::new(to), Box::new(from)));
+        let (from, mut to) = split(theirs);
+        let mut lines = BufReader::new(from).lines();
+        let request: Value = serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
+        let answer = json!({"jsonrpc": "2.0", "id": request["id"], "result": {"protocolVersion": 1}});
+        to.write_all(format!("{answer}\n").as_bytes()).await.unwrap();
+        drop(opening.await.unwrap().unwrap());
+        let end = tokio::time::timeout(std::time::Duration::from_secs(1), lines.next_line()).await;
+        assert_eq!(end.expect("the program waits for more").unwrap(), None);
+    }
+
     #[tokio::test]
     async fn a_session_that_the_program_does_not_know_is_not_gone_on_with() {
         let (input, output) = forgetful();
