@@ -131,3 +131,21 @@ fn requests(whole: &Whole) -> Vec<Request> {
     }
     requests
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_request_that_is_too_long_the_beginnings_of_both_parts_stay() {
+        let long = Request { user_message: "a".repeat(90), response: "b".repeat(90) };
+        let cut = |user: usize, model: usize| Request {
+            user_message: format!("{}…", "a".repeat(user)),
+            response: format!("{}…", "b".repeat(model)),
+        };
+        assert_eq!(long.cut(100), cut(50, 50));
+        assert_eq!(long.cut(101), cut(50, 51));
+        let asked = Request { user_message: "a".to_owned(), ..long };
+        assert_eq!(asked.cut(20), Request { user_message: "a".to_owned(), ..cut(0, 19) });
+    }
+}

@@ -214,3 +214,19 @@ fn trimmed(mut out: String, body: &str, bytes_max: usize) -> String {
     out.push('\n');
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[rstest::rstest]
+    #[case(20, "one\ntwo\nthree\n")]
+    #[case(14, "one\ntwo\nthree\n")]
+    #[case(13, "one\ntwo\n…\n")]
+    #[case(12, "one\ntwo\n…\n")]
+    #[case(10, "one\n…\n")]
+    #[case(0, "…\n")]
+    fn a_text_that_is_too_long_is_cut_at_the_end_of_a_line(#[case] bytes_max: usize, #[case] trims: &str) {
+        assert_eq!(trimmed("one\n".to_owned(), "two\nthree\n", bytes_max), trims);
+    }
+}

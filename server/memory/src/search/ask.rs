@@ -226,6 +226,20 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_run_has_the_wanted_bits_whose_words_are_joined() {
+        let mut ask = Ask::default();
+        for (word, is_joined) in [("file", true), ("lock", true), ("order", false), ("queue", false)] {
+            let wanted = Wanted::new(word.to_owned(), word.to_owned());
+            ask.wanted.push(Wanted { is_joined, ..wanted });
+        }
+        let runs = |bits: u32| ask.runs(bits).collect::<Vec<_>>();
+        assert_eq!(runs(0b1111), [0b0111, 0b1000]);
+        assert_eq!(runs(0b1011), [0b0011, 0b1000]);
+        assert_eq!(runs(0b0101), [0b0001, 0b0100]);
+        assert!(runs(0).is_empty());
+    }
+
+    #[test]
     fn words_of_grammar_tell_little() {
         assert!(
             is_of_grammar("a") && is_of_grammar("which") && is_of_grammar("your") && !is_of_grammar("redis")

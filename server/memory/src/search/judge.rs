@@ -235,6 +235,18 @@ mod tests {
     }
 
     #[test]
+    fn what_a_sentence_means_tells_as_much_as_its_words_and_nothing_where_it_has_none() {
+        let ask = ask("file lock");
+        let judge = Judge::new(&ask, None);
+        let told = |mask, meant| judge.told_by_meaning(&Found { mask, meant, ..Found::default() });
+        let one = told(0b01, 0.0);
+        assert!(one > 0.0);
+        for (mask, meant, words) in [(0, 0.0, 0.0), (0b11, 0.0, 2.0), (0, 1.0 / MEANT, 1.0)] {
+            assert!((told(mask, meant) - words * one).abs() < 1e-4, "{mask} {meant}");
+        }
+    }
+
+    #[test]
     fn a_sign_within_a_word_ends_no_sentence() {
         let found: Vec<&str> = sentences("See src/a.rs, v1.5. Why? \nDone").collect();
         assert_eq!(found, ["See src/a.rs, v1.5.", " Why?", " \n", "Done"]);

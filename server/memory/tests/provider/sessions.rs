@@ -140,6 +140,18 @@ async fn a_session_is_resumed_and_handed_over() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_hand_over_that_fits_is_not_shortened() {
+    let machine = Machine::new();
+    for _ in 0..6 {
+        machine.say(CLAUDE, "user", &"Name the reasons. ".repeat(20));
+        machine.say(CLAUDE, "assistant", &"We drop Redis for one file. ".repeat(60));
+    }
+    let brief = machine.modern().done("handoff", json!({"sessionId": CLAUDE})).await;
+    let bytes = brief["markdown"].as_str().unwrap().len();
+    assert!((3_000..=6 * 1_024).contains(&bytes), "{bytes}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn every_answer_fits_on_every_host() {
     let machine = Machine::new();
     for n in 0..20 {

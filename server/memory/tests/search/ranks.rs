@@ -16,6 +16,30 @@ fn of_two_that_say_the_same_the_newer_one_is_first() {
 }
 
 #[test]
+fn words_that_follow_each_other_as_in_the_query_are_before_the_same_apart() {
+    let machine = Machine::new();
+    machine.say("together", "user", "take the file lock first", OLD);
+    machine.say("apart", "user", "take the lock file first", NEW);
+    let mut memory = machine.open();
+    assert_eq!(ids(&search(&mut memory, "file lock")), ["together", "apart"]);
+    memory.flush().unwrap();
+    assert_eq!(ids(&search(&mut memory, "file lock")), ["together", "apart"]);
+}
+
+#[test]
+fn the_word_that_a_question_asks_for_counts_more_than_the_others() {
+    let machine = Machine::new();
+    machine.say("focus", "user", "the port is open", OLD);
+    machine.say("other", "user", "the exporter is open", NEW);
+    let mut memory = machine.open();
+    for _ in 0..2 {
+        assert_eq!(ids(&search(&mut memory, "which port has the exporter")), ["focus", "other"]);
+        assert_eq!(ids(&search(&mut memory, "port exporter")), ["other", "focus"]);
+        memory.flush().unwrap();
+    }
+}
+
+#[test]
 fn a_phrase_must_stand_together() {
     let machine = Machine::new();
     machine.say("apart", "user", "the lock of the file, and one file more", NEW);
