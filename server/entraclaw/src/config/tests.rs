@@ -363,6 +363,21 @@ fn a_persons_sign_in_always_asks_for_offline_access() {
 }
 
 #[test]
+fn scopes_are_as_long_as_a_thousand_characters() {
+    let load = |chars: usize| {
+        let scopes = "x".repeat(chars);
+        Config::load(&from_environment(&[
+            ("ENTRACLAW_AUTH", "device-code"),
+            ("ENTRACLAW_TENANT_ID", TENANT),
+            ("ENTRACLAW_CLIENT_ID", ALICE),
+            ("ENTRACLAW_AUTH_SCOPES", &scopes),
+        ]))
+    };
+    assert!(load(1_000).is_ok());
+    assert!(load(1_001).unwrap_err().to_string().contains("`auth.scopes` is no list of scopes"));
+}
+
+#[test]
 fn an_empty_variable_is_ignored() {
     let config = Config::load(&from_environment(&[
         ("ENTRACLAW_GRAPH_URL", ""),

@@ -210,6 +210,20 @@ fn what_is_wrong_is_said(#[case] breaks: fn(&mut StatusFile, &mut SessionFile), 
 }
 
 #[test]
+fn jobs_that_ended_without_a_result_are_noted() {
+    let noted = |lost: u64| {
+        let mut report = looked(&MemoryStorage::new());
+        report.work = Some(entraclaw_work::WorkSummary { lost, running: 1, ..Default::default() });
+        judge(&mut report, &[], now());
+        assert!(report.healthy, "{:?}", report.problems);
+        report.notes.into_iter().filter(|note| note.contains("without a result")).collect::<Vec<_>>()
+    };
+    assert!(noted(0).is_empty());
+    let note = "2 jobs ended without a result; the next session of a host says so in the inbox";
+    assert_eq!(noted(2), [note]);
+}
+
+#[test]
 fn one_failure_and_a_new_leader_are_no_problem() {
     let disk = MemoryStorage::new();
     let process = disk.new_process();
