@@ -99,11 +99,16 @@ fn kind(part: &Part) -> AttachmentKind {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use rstest::rstest;
     use serde_json::{Value, json};
 
     use super::*;
 
     fn of(members: &Value) -> Draft {
+        version_of(members, Version::First)
+    }
+
+    fn version_of(members: &Value, version: Version) -> Draft {
         let mut activity = json!({
             "type": "message", "id": "1", "channelId": "msteams", "serviceUrl": "https://smba.trafficmanager.net/emea/",
             "timestamp": "2026-01-05T09:00:00Z", "conversation": {"id": "c", "conversationType": "personal"},
@@ -114,7 +119,16 @@ mod tests {
             activity[name] = value.clone();
         }
         let activity = Activity::parse(activity.to_string().as_bytes()).unwrap();
-        draft(&activity, Version::First, Timestamp::UNIX_EPOCH)
+        draft(&activity, version, Timestamp::UNIX_EPOCH)
+    }
+
+    #[rstest]
+    #[case::first(Version::First, None)]
+    #[case::edit(Version::Edit, Some("2026-01-05T09:00:00Z"))]
+    #[case::deletion(Version::Deletion, None)]
+    fn an_edit_alone_says_when_it_was_made(#[case] version: Version, #[case] edited_at: Option<&str>) {
+        let draft = version_of(&json!({"text": "the new plan"}), version);
+        assert_eq!(draft.meta.get("edited_at").map(String::as_str), edited_at);
     }
 
     #[test]
