@@ -182,26 +182,11 @@ mod tests {
         Guid::parse(&format!("{}-0000-0000-0000-000000000001", digit.to_string().repeat(8))).unwrap()
     }
 
-    /// The error for a refused certificate says which certificate it is, and whether it has expired.
-    #[rstest]
-    #[case::kept("2026-11-21T10:00:00Z", None, "(it is kept in ", "and ends on 2126-10-29 01:59 UTC)")]
-    #[case::given(
-        "2026-11-21T10:00:00Z",
-        Some("/etc/agent.pem"),
-        "(it is the one of `auth.certificate_file`, /etc/agent.pem ",
-        "and ends on 2126-10-29 01:59 UTC)"
-    )]
-    #[case::ended("2127-01-01T00:00:00Z", None, "the certificate ended on 2126-10-29", "(it is kept in ")]
-    #[tokio::test(start_paused = true)]
-    async fn a_refused_certificate_is_named_with_its_end(
-        #[case] now: &str,
-        #[case] file: Option<&str>,
-        #[case] first: &str,
-        #[case] second: &str,
-    ) {
-        let body = r#"{"error":"invalid_client","error_description":"AADSTS700027: no such key."}"#;
+    const REFUSED: &str = r#"{"error":"invalid_client","error_description":"AADSTS700027: no such key."}"#;
+
+    fn hops(transport: Arc<Script>, now: &str, file: Option<&str>) -> Hops {
         let parts = EntraParts {
-            transport: Script::new(move |_| Reply::raw(401, body)),
+            transport,
             clock: Arc::new(TokioClock::starting_at(now.parse().unwrap())),
             random: Arc::new(SplitMix::seeded(7)),
             authority: Authority::microsoft(),
@@ -223,9 +208,40 @@ mod tests {
             .with(name(Kept::PrivateKey), Secret::new(KEY))
             .with(name(Kept::Certificate), Secret::new(CERTIFICATE));
         let exchange = Exchange::new(parts, guid('a'));
-        let hops = Hops { exchange, keys: Arc::new(keys), who, scope: String::new() };
+        Hops { exchange, keys: Arc::new(keys), who, scope: String::new() }
+    }
+
+    /// The error for a refused certificate says which certificate it is, and whether it has expired.
+    #[rstest]
+    #[case::kept("2026-11-21T10:00:00Z", None, "(it is kept in ", "and ends on 2126-10-29 01:59 UTC)")]
+    #[case::given(
+        "2026-11-21T10:00:00Z",
+        Some("/etc/agent.pem"),
+        "(it is the one of `auth.certificate_file`, /etc/agent.pem ",
+        "and ends on 2126-10-29 01:59 UTC)"
+    )]
+    #[case::ended("2127-01-01T00:00:00Z", None, "the certificate ended on 2126-10-29", "(it is kept in ")]
+    #[tokio::test(start_paused = true)]
+    async fn a_refused_certificate_is_named_with_its_end(
+        #[case] now: &str,
+        #[case] file: Option<&str>,
+        #[case] first: &str,
+        #[case] second: &str,
+    ) {
+        let hops = hops(Script::new(|_| Reply::raw(401, REFUSED)), now, file);
         let told = hops.all(None).await.err().unwrap().to_string();
         assert!(told.contains("AADSTS700027") && told.contains("login --key"), "{told}");
         assert!(told.contains(first) && told.contains(second), "{told}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_refusal_is_tried_once_more_only_where_it_tells_a_new_time() {
+        let script =
+            Script::new(|_| Reply::raw(401, REFUSED).header("date", "Sat, 21 Nov 2026 11:00:00 GMT"));
+        let hops = hops(script.clone(), "2026-11-21T10:00:00Z", None);
+        assert!(hops.all(None).await.is_err());
+        assert_eq!(script.seen().len(), 2);
+        assert!(hops.all(None).await.is_err());
+        assert_eq!(script.seen().len(), 3);
     }
 }

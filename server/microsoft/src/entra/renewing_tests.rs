@@ -142,6 +142,15 @@ async fn a_refusal_is_remembered_for_a_while_and_shown() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_remembered_refusal_says_when_it_is_tried_again() {
+    let (source, _) = source(|_, _| (SECOND, Err(AuthFailure::Credential)));
+    assert_eq!(source.token().await.unwrap_err().retry_after, None);
+    tokio::time::sleep(SECOND * 5).await;
+    let left = source.token().await.unwrap_err().retry_after;
+    assert_eq!(left.map(|left| left + SECOND * 5), Some(REFUSED_PAUSE));
+}
+
+#[tokio::test(start_paused = true)]
 async fn refusals_become_rare_and_a_look_into_the_key_store_does_not() {
     for (failure, most) in [(AuthFailure::Credential, 12), (AuthFailure::NotSignedIn, 800)] {
         let (source, count) = source(move |_, _| (Duration::ZERO, Err(failure)));
