@@ -120,6 +120,14 @@ async fn a_pause_longer_than_the_patience_ends_the_request() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_pause_as_long_as_the_patience_is_waited_for() {
+    let script = replies(vec![Reply::error(503, "busy").header("retry-after", "10")]);
+    let client = script.client();
+    client.get(&client.url(&["me"], &[]), Scope::Common, Duration::from_secs(10)).await.unwrap();
+    assert_eq!(script.seen().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_refused_token_is_renewed_once() {
     let script = Script::new(|seen| {
         if seen.header("authorization") == Some("Bearer token-2") {
