@@ -287,6 +287,23 @@ async fn mails_that_always_fail_keep_no_other_from_its_turn() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn more_mails_that_fail_than_can_be_remembered_come_by_the_old_link() {
+    let house = House::new().await;
+    let names: Vec<String> = (0..1_100).map(|n| format!("m{n:04}")).collect();
+    for (name, second) in names.iter().zip(1..) {
+        house.mailbox.mail(name, second, MailSpec::default()).await;
+    }
+    house.mailbox.fault(|line| line.contains("messages/m").then(|| Reply::raw(200, "[]")));
+    let status = house.run_s(120).await;
+    assert_eq!(status.get().behind, 1_000);
+    house.mailbox.heal();
+    house.run_s(900).await;
+    let mut news = house.news();
+    news.sort();
+    assert_eq!(news, names);
+}
+
+#[tokio::test(start_paused = true)]
 async fn without_the_right_to_read_mails_few_are_asked_for_and_the_fix_is_told() {
     let house = House::new().await;
     for n in 0..50 {
