@@ -437,3 +437,23 @@ impl<'a> Poll<'a> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn unread() -> Preview {
+        Preview { print: "1".to_owned(), message_id: None, created: None }
+    }
+
+    #[rstest]
+    #[case::idle(Live::default(), false)]
+    #[case::read(Live { reading: true, ..Live::default() }, true)]
+    #[case::gathered(Live { gathered: true, ..Live::default() }, true)]
+    #[case::wanted(Live { wanted: Some(unread()), ..Live::default() }, true)]
+    fn a_chat_with_unfinished_work_is_not_forgotten(#[case] live: Live, #[case] is_needed: bool) {
+        assert_eq!(live.is_needed(), is_needed);
+    }
+}

@@ -227,6 +227,21 @@ async fn an_edit_and_a_deletion_far_below_the_newest_messages_are_told() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_message_that_shows_new_members_is_told_to_other_sessions_and_no_other_is() {
+    let graph = TestGraph::new();
+    let house = House::new(&graph);
+    house.run_s(6).await;
+    graph.say(GROUP, "without Mallory");
+    house.run_s(20).await;
+    assert_eq!(house.texts(), ["without Mallory"]);
+    assert_eq!(house.storage.bytes("sources/members"), None);
+    graph.with(|fake, now| fake.remove_member(now, "team", "alice", "mallory").unwrap());
+    house.run_s(20).await;
+    let told = String::from_utf8(house.storage.bytes("sources/members").unwrap()).unwrap();
+    assert!(told.contains(GROUP), "{told}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn what_was_refused_is_logged_once_and_stays_unheard_when_its_author_is_let_in() {
     let graph = TestGraph::new();
     let house = House::with_policy(&graph, MemoryStorage::new());

@@ -253,6 +253,19 @@ async fn a_chat_that_fails_is_reported_and_its_filter_stays() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_chat_that_is_refused_is_asked_for_ever_more_rarely() {
+    let graph = TestGraph::new();
+    let house = House::new(&graph);
+    house.run_s(6).await;
+    graph.say(DM, "held");
+    let messages = format!("{DM}/messages");
+    let at = messages.clone();
+    graph.fault(move |line| line.contains(&at).then(|| Reply::error(403, "Forbidden")));
+    house.run_s(200).await;
+    assert_eq!(count(&graph.lines(), &messages), 3, "at once, after 30 s and after 60 s more");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_link_to_somewhere_else_gets_no_token() {
     let graph = TestGraph::new();
     let house = House::new(&graph);
