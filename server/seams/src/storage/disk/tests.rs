@@ -134,6 +134,17 @@ fn a_failed_sync_of_a_folder_is_an_error_and_is_repeated_next_time() {
     }
 }
 
+/// Windows has no sync of a folder.
+#[cfg(unix)]
+#[test]
+fn the_system_syncs_no_folder_that_is_gone() {
+    let home = Home::new();
+    let names = Names::default();
+    names.sync_parent(&home.folder.path().join("one")).unwrap();
+    let error = names.sync_parent(&home.folder.path().join("gone/one")).unwrap_err();
+    assert_eq!(error.kind(), io::ErrorKind::NotFound);
+}
+
 #[test]
 fn a_stamp_is_of_a_file_and_changes_with_it() {
     let home = Home::filled();
