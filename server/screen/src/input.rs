@@ -284,6 +284,7 @@ mod tests {
         let rows = written("abc漢d").rows(4);
         assert_eq!(rows, Rows { rows: vec!["abc".into(), "漢d".into()], cursor: (1, 3) });
         assert_eq!(written("abcd").rows(4).cursor, (1, 0));
+        assert_eq!(written("abcde").rows(4), Rows { rows: vec!["abcd".into(), "e".into()], cursor: (1, 1) });
         assert_eq!(written("").rows(4), Rows { rows: vec![String::new()], cursor: (0, 0) });
     }
 
