@@ -135,4 +135,15 @@ mod tests {
         }
         assert!(add(&mut all, TOOLS_MAX).unwrap_err().contains("more than 32"));
     }
+
+    #[test]
+    fn arguments_are_bounded() {
+        let mut all = Fragments::default();
+        let mut add = |arguments: String| {
+            let function = Function { arguments: Some(Value::String(arguments)), ..Function::default() };
+            all.add(Fragment { function: Some(function), ..Fragment::default() })
+        };
+        assert_eq!(add("x".repeat(ARGUMENTS_BYTES_MAX)), Ok(()));
+        assert!(add("x".to_owned()).unwrap_err().contains("longer than 4194304 bytes"));
+    }
 }
