@@ -13,6 +13,7 @@ use entraclaw_work::{
 };
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, pending};
+use jiff::{SignedDuration, Timestamp};
 use proptest::prelude::*;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
@@ -37,6 +38,9 @@ impl Kind for Scripted {
                 biased;
                 () = sleep(Duration::from_millis(takes)) => {}
                 _ = running.stopped() => return Outcome::Cancelled,
+            }
+            for number in 0..running.request.ask.what["events"].as_u64().unwrap_or(0) {
+                running.event("step", json!({"number": number, "says": "x".repeat(1_000)}));
             }
             running.say(b"the answer");
             match running.request.ask.what["fails"].as_str() {
@@ -380,6 +384,50 @@ fn every_state_can_be_reached_and_only_final_ones_have_no_move() {
     let files: std::collections::BTreeSet<&str> = Claim::ALL.iter().map(|claim| claim.file()).collect();
     assert_eq!(files.len(), Claim::ALL.len());
     assert!(Claim::ALL.into_iter().all(|claim| Claim::by_name(claim.as_str()) == Some(claim)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn events_beyond_the_bound_of_their_file_are_left_out() {
+    let machine = Machine::new();
+    let works = machine.works(&machine.storage.new_process(), 1);
+    let ticket = works.begin(ask(json!({"events": 1_000}))).unwrap().let_go();
+    let running = machine.started(&machine.storage.new_process()).unwrap();
+    assert_eq!(running.await.unwrap(), Ended::Done);
+    let bytes = machine.storage.bytes(&format!("work/{}/events", ticket.id)).unwrap().len();
+    assert!((255 * 1_024..=256 * 1_024).contains(&bytes), "{bytes}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_finished_job_is_kept_until_it_is_older_than_asked() {
+    let machine = Machine::new();
+    let works = machine.works(&machine.storage.new_process(), 1);
+    let ticket = works.begin(ask(json!({}))).unwrap().let_go();
+    machine.started(&machine.storage.new_process()).unwrap().await.unwrap();
+    let collector = machine.collector();
+    let (ready, _) = collector.ready().unwrap();
+    let ended_at: Timestamp = ready[0].result.ended_at.parse().unwrap();
+    collector.told(&ticket.id).unwrap();
+    assert_eq!(collector.prune(Some(ended_at), 9, None).unwrap().0, 0);
+    let later = ended_at + SignedDuration::from_nanos(1);
+    assert_eq!(collector.prune(Some(later), 9, None).unwrap().0, 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn jobs_are_counted_by_what_became_of_them() {
+    let machine = Machine::new();
+    let works = machine.works(&machine.storage.new_process(), 1);
+    let mut ended = Vec::new();
+    for _ in 0..3 {
+        ended.push(works.begin(ask(json!({}))).unwrap().let_go().id);
+        machine.started(&machine.storage.new_process()).unwrap().await.unwrap();
+    }
+    machine.collector().told(&ended[0]).unwrap();
+    let _runs = works.begin(ask(json!({}))).unwrap().let_go();
+    let storage: Arc<dyn Storage> = Arc::new(machine.storage.clone());
+    let survey = entraclaw_work::survey(&storage);
+    assert_eq!((survey.running, survey.on_the_way, survey.lost, survey.finished), (1, 2, 0, 1));
+    assert_eq!(survey.oldest_ended_at, Some(machine.clock.now()));
+    assert!(survey.bytes > 0 && survey.error.is_none(), "{survey:?}");
 }
 
 #[test]
