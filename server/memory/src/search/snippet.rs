@@ -97,4 +97,11 @@ mod tests {
         let shown = snippet(&text, &ask(&[("the", 0.1), ("redis", 5.0)]));
         assert!(shown.contains("redis"), "{shown}");
     }
+
+    #[test]
+    fn of_two_places_that_tell_the_same_the_first_is_shown() {
+        let text = format!("the first redis {}the second redis", "filler ".repeat(60));
+        let shown = snippet(&text, &ask(&[("redis", 1.0)]));
+        assert!(shown.starts_with("the first redis"), "{shown}");
+    }
 }

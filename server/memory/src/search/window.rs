@@ -68,3 +68,26 @@ impl Files for Window<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use entraclaw_seams::clock::SystemClock;
+    use entraclaw_seams::storage::{MemoryStorage, Storage as _};
+    use rstest::rstest;
+
+    use super::*;
+    use crate::files::SimulatedFiles;
+
+    #[rstest]
+    #[case::alone(&[4], "")]
+    #[case::near(&[8, 4], "two\nthree\n")]
+    #[case::far(&[4, BYTES_MAX], "")]
+    fn places_that_stand_near_each_other_are_read_at_once(#[case] lines: &[u64], #[case] read: &str) {
+        let storage = MemoryStorage::new();
+        storage.replace("log", b"one\ntwo\nthree\n").unwrap();
+        let files = SimulatedFiles::new(storage, Arc::new(SystemClock));
+        let places: Vec<Place> = lines.iter().map(|line| Place { line: *line, nth: 0 }).collect();
+        let window = Window::over(&files, Path::new("/log"), &places);
+        assert_eq!(String::from_utf8_lossy(window.bytes()), read);
+    }
+}

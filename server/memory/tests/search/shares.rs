@@ -52,3 +52,26 @@ fn the_index_is_for_this_user_alone_and_is_made_anew_when_it_can_not_be_read() {
     }
     assert_eq!(ids(&search(&mut machine.open(), "zanzibar")), ["one"]);
 }
+
+#[test]
+fn while_another_process_commits_no_more_is_read_than_may_wait() {
+    let machine = Machine::new();
+    let lines: Vec<String> = (0..1_500)
+        .map(|n| {
+            let message = serde_json::json!({"content": format!("number{n}")});
+            serde_json::json!({"type": "user", "message": message, "timestamp": OLD}).to_string()
+        })
+        .collect();
+    for session in ["one", "two", "three", "four"] {
+        machine.raw(session, &lines.join("\n"));
+    }
+    let mut memory = machine.open();
+    let other = machine.storage.new_process();
+    other.create_dir("memory").unwrap();
+    let turn = other.try_lock("memory/lock").unwrap().unwrap();
+    assert_eq!(memory.refresh().unwrap().messages, 4_500, "those of three sessions");
+    drop(turn);
+    memory.flush().unwrap();
+    assert_eq!(memory.refresh().unwrap().messages, 1_500);
+    assert_eq!(search(&mut memory, "number7").total, 4);
+}
