@@ -97,8 +97,8 @@ pub struct Selection {
     /// Whether a host that differs little from another plays one of the seeds only, each such host another one, and in
     /// process mode some of the scenarios only.
     pub sampled: bool,
-    /// Whether two hosts alone play every scenario and start processes, each in some of the scenarios, and one of them plays
-    /// a long one.
+    /// Whether two hosts alone start processes, each in some of the scenarios, and one of them plays a long one; and whether
+    /// older versions of a host play some of the scenarios only.
     pub glance: bool,
 }
 
@@ -106,22 +106,19 @@ pub struct Selection {
 /// scenarios, each such host other ones.
 const PROCESS_TURNS: u64 = 12;
 
-/// The hosts that play every scenario of a first look, and in turn start real processes and play what is long.
+/// The hosts that start real processes in a first look and play what is long, taking turns.
 const GLANCE_HOSTS: [&str; 2] = ["claude-code@2.1.330", "copilot-cli@1.0.102"];
 
 /// Why a host has no result where it was another's turn and nothing but processes was asked for.
 const NOT_ITS_TURN: &str = "not asked for in this run: hosts that differ little from another take turns with processes, and \
                             this one's are other scenarios; --full plays more, --all-hosts or --host this one";
 
-/// In a first look another host plays one in so many scenarios, each such host other ones.
-const LOOK_TURNS: u64 = 3;
-
-/// In a first look an older version of a host plays one in so many scenarios.
+/// In a first look an older version of a host plays one in so many scenarios, each such version other ones.
 const OLDER_TURNS: u64 = 10;
 
-/// Why a host has no result where a first look plays others.
-const OTHERS_TURN: &str = "not asked for in this run: in a first look hosts take turns but for the newest of two, and this \
-                           scenario is played on others; --full plays it on all, --host on this one";
+/// Why an older version has no result where a first look plays others.
+const OTHERS_TURN: &str = "not asked for in this run: in a first look older versions of a host take turns, and this scenario is \
+                           played on others; --full plays it on all, --host on this one";
 
 /// Why a host has no result where a first look plays a long scenario on another.
 const LONG: &str = "not asked for in this run: a first look plays a long scenario on one host; --full plays it on all, --host \
@@ -211,11 +208,9 @@ fn spared(scenario: &Scenario, host: &Host, leader: Option<&str>, turn: u64) -> 
     if scenario.long && leader.is_some() {
         return (leader != Some(&host.id)).then_some(LONG);
     }
-    if leader.is_none() || scenario.runs_setup() || GLANCE_HOSTS.contains(&host.id.as_str()) {
-        return None;
-    }
-    let turns = if host.is_older() { OLDER_TURNS } else { LOOK_TURNS };
-    (!turn.is_multiple_of(turns)).then_some(OTHERS_TURN)
+    // What neither of the two can play is played by every version that can.
+    let is_spared = leader.is_some() && !scenario.runs_setup() && host.is_older();
+    (is_spared && !turn.is_multiple_of(OLDER_TURNS)).then_some(OTHERS_TURN)
 }
 
 /// The seeds that a host plays.
@@ -381,8 +376,8 @@ mod tests {
             .iter()
             .filter(|cell| cell.unplayed.as_ref().is_some_and(|unplayed| unplayed.reason == OTHERS_TURN));
         let spared: Vec<&Cell> = spared.collect();
-        assert!(spared.iter().all(|cell| !GLANCE_HOSTS.contains(&cell.host.id.as_str())));
-        assert!((few.len() / 3..few.len() / 2).contains(&spared.len()), "{} of {}", spared.len(), few.len());
+        assert!(spared.iter().all(|cell| cell.host.is_older()));
+        assert!((few.len() / 4..few.len() / 2).contains(&spared.len()), "{} of {}", spared.len(), few.len());
         let repeats = crate::run::Repeats::Some;
         let again = few.iter().filter(|cell| cell.mode == Mode::Sim && repeats.has(cell)).count();
         assert!((few.len() / 40..few.len() / 8).contains(&again), "{again} of {}", few.len());

@@ -230,7 +230,7 @@ pub(super) fn main(args: &Args) -> Outcome {
     }
     if args.is_glance() {
         out(
-            "a first look, with one seed, in which hosts take turns but for the newest of two; `run --full` plays all seeds on all \
+            "a first look, with one seed, in which older versions of a host take turns; `run --full` plays all seeds on all \
              hosts, every cell twice, and every process",
         );
     }
