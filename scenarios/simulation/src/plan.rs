@@ -12,7 +12,7 @@ use crate::faults::{FaultProfile, USUAL};
 use crate::mutants::Mutant;
 use crate::needs;
 pub use crate::needs::Unplayed;
-use crate::scenario::{Hosts, Loaded, Mode, Random, Scenario, SetUp, Step, word};
+use crate::scenario::{FirstLook, Hosts, Loaded, Mode, Random, Scenario, SetUp, Step, word};
 
 /// One run of one scenario.
 #[derive(Debug, Clone)]
@@ -97,8 +97,8 @@ pub struct Selection {
     /// Whether a host that differs little from another plays one of the seeds only, each such host another one, and in
     /// process mode some of the scenarios only.
     pub sampled: bool,
-    /// Whether two hosts alone start processes, each in some of the scenarios, and one of them plays a long one; and whether
-    /// older versions of a host play some of the scenarios only.
+    /// Whether two hosts alone start processes, each in some of the scenarios, and one of them plays what takes much time; and
+    /// whether older versions of a host play some of the scenarios only.
     pub glance: bool,
 }
 
@@ -106,7 +106,7 @@ pub struct Selection {
 /// scenarios, each such host other ones.
 const PROCESS_TURNS: u64 = 12;
 
-/// The hosts that start real processes in a first look and play what is long, taking turns.
+/// The hosts that start real processes in a first look and play what takes much time, taking turns.
 const GLANCE_HOSTS: [&str; 2] = ["claude-code@2.1.330", "copilot-cli@1.0.102"];
 
 /// Why a host has no result where it was another's turn and nothing but processes was asked for.
@@ -120,9 +120,13 @@ const OLDER_TURNS: u64 = 10;
 const OTHERS_TURN: &str = "not asked for in this run: in a first look older versions of a host take turns, and this scenario is \
                            played on others; --full plays it on all, --host on this one";
 
-/// Why a host has no result where a first look plays a long scenario on another.
-const LONG: &str = "not asked for in this run: a first look plays a long scenario on one host; --full plays it on all, --host \
-                    on this one";
+/// Why a host has no result where a first look plays a scenario that takes much time on another.
+const ONE_HOST: &str = "not asked for in this run: a first look plays what takes much time on one host; --full plays it on \
+                        all, --host on this one";
+
+/// Why no host has a result where a first look leaves a scenario out.
+const LEFT_OUT: &str =
+    "not asked for in this run: a first look leaves out what takes longest; --full plays it";
 
 /// Every cell of a selection, in the order of the report.
 pub fn cells(selection: &Selection) -> Vec<Cell> {
@@ -194,7 +198,7 @@ fn reason_against(scenario: &Scenario, host: &Host) -> Option<Unplayed> {
     not_for(&scenario.hosts, host).or_else(|| without_setup(scenario, host)).or_else(lacks)
 }
 
-/// The one of the two leading hosts that plays a long scenario in a first look: each in turn, where both can.
+/// The one of the two leading hosts that plays alone in a first look what takes much time: each in turn, where both can.
 fn leader<'a>(selection: &'a Selection, scenario: &Scenario, row: u64) -> Option<&'a str> {
     let hosts = selection.hosts.iter().filter(|host| GLANCE_HOSTS.contains(&host.id.as_str()));
     let mut able = hosts.filter(|host| reason_against(scenario, host).is_none());
@@ -205,8 +209,12 @@ fn leader<'a>(selection: &'a Selection, scenario: &Scenario, row: u64) -> Option
 
 /// Why a first look does without a host, if it does: others play the scenario.
 fn spared(scenario: &Scenario, host: &Host, leader: Option<&str>, turn: u64) -> Option<&'static str> {
-    if scenario.long && leader.is_some() {
-        return (leader != Some(&host.id)).then_some(LONG);
+    if scenario.first_look == FirstLook::LeftOut {
+        return Some(LEFT_OUT);
+    }
+    let takes_much = scenario.long || scenario.first_look == FirstLook::OneHost;
+    if takes_much && leader.is_some() {
+        return (leader != Some(&host.id)).then_some(ONE_HOST);
     }
     // What neither of the two can play is played by every version that can.
     let is_spared = leader.is_some() && !scenario.runs_setup() && host.is_older();
@@ -367,11 +375,15 @@ mod tests {
             played.map(|cell| cell.scenario.id().to_owned()).collect()
         };
         let left_out: Vec<String> = sims(&whole).difference(&sims(&few)).cloned().collect();
-        assert!(left_out.is_empty(), "{left_out:?}");
+        assert_eq!(left_out, ["carriers.parked-year"]);
+        let heavy = |scenario: &Scenario| scenario.long || scenario.first_look == FirstLook::OneHost;
         let played = |cell: &&Cell| cell.mode == Mode::Sim && cell.unplayed.is_none();
-        let long = few.iter().filter(played).filter(|cell| cell.scenario.scenario.long);
-        let long: Vec<&str> = long.map(|cell| cell.scenario.id()).collect();
-        assert!(long.is_sorted_by(|one, next| one != next), "each long one is played once: {long:?}");
+        let once = few.iter().filter(played).filter(|cell| heavy(&cell.scenario.scenario));
+        let once: Vec<&str> = once.map(|cell| cell.scenario.id()).collect();
+        assert!(
+            once.len() > 30 && once.is_sorted_by(|one, next| one != next),
+            "one host plays each: {once:?}"
+        );
         let spared = few
             .iter()
             .filter(|cell| cell.unplayed.as_ref().is_some_and(|unplayed| unplayed.reason == OTHERS_TURN));

@@ -74,6 +74,10 @@ pub struct Scenario {
     /// It takes long, so one seed is played, once, and `cargo test` leaves it to `simulation run`.
     #[serde(default)]
     pub long: bool,
+    /// How much of it a first look plays in sim mode, where that is less than the newest version of each host; of what is
+    /// `long` it is one host.
+    #[serde(default)]
+    pub first_look: FirstLook,
     /// It takes more than six seconds with real processes, so that a first look leaves those out.
     #[serde(default)]
     pub slow_process: bool,
@@ -302,6 +306,19 @@ pub enum Mode {
     Sim,
     /// The shipped binary, real pipes, files and clock.
     Process,
+}
+
+/// How much of a scenario a first look plays in sim mode.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FirstLook {
+    /// The newest version of each host, and a few of the older ones.
+    #[default]
+    Newest,
+    /// One host, as it takes much of the time of a first look.
+    OneHost,
+    /// Nothing, as it alone takes seconds.
+    LeftOut,
 }
 
 /// A failure that is known and linked.
