@@ -337,7 +337,7 @@ pub fn list(words: &[String], as_json: bool) -> Outcome {
         if as_json {
             let line = json!({
                 "id": row.id, "area": area, "level": row.level.as_str(), "says": row.says, "in": row.r#in,
-                "checks": row.checks, "facts": row.facts, "excluded": row.excluded, "file": file,
+                "sentence": row.sentence, "checks": row.checks, "facts": row.facts, "excluded": row.excluded, "file": file,
             });
             out(&line.to_string());
         } else {

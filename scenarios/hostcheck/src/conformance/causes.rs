@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::findings::Findings;
 use super::outcome::{Judged, Outcome};
-use super::row::{HOSTS, Level, Placed, SPECIFICATION};
+use super::row::{Level, Placed};
 use super::sdks::Sdks;
 
 /// How sure a cause is, and how much it binds; the order in which causes are shown.
@@ -70,7 +70,7 @@ pub fn causes(findings: &Findings, rows: &[Placed]) -> Vec<Cause> {
             (_, Level::Must) => Weight::Must,
             (_, Level::Should) => Weight::Should,
         };
-        let source = source(placed, &judged.column);
+        let source = placed.row.source_in(&judged.column);
         let blamed = sdks.blame(judged);
         let cause = causes.entry(message.clone()).or_insert_with(|| Cause {
             weight,
@@ -132,16 +132,6 @@ struct Fault {
     observed: Option<String>,
 }
 
-/// Where a reader finds the requirement.
-fn source(placed: &Placed, column: &str) -> String {
-    let place = placed.row.r#in.get(column).or_else(|| placed.row.r#in.get(HOSTS));
-    match place.map(|place| place.strip_prefix("practice: ").ok_or(place)) {
-        Some(Ok(practice)) => practice.to_owned(),
-        Some(Err(section)) => format!("{SPECIFICATION}/{column}/{section}"),
-        None => placed.row.source(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::outcome::Evidence;
@@ -185,5 +175,25 @@ mod tests {
         assert_eq!(causes[0].columns.len(), 2);
         let address = "https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/ping";
         assert!(causes[0].source.starts_with(address), "{}", causes[0].source);
+    }
+
+    /// The pages of these versions name no code, and JSON-RPC, which they bind to, does.
+    #[test]
+    fn the_codes_of_json_rpc_stand_in_json_rpc() {
+        let rows = super::super::rows().unwrap();
+        let source = |id: &str, column: &str| {
+            let placed = rows.iter().find(|placed| placed.row.id == id).unwrap();
+            placed.row.source_in(column)
+        };
+        for version in ["2025-06-18", "2025-11-25"] {
+            for (row, code) in [("messages.unknown-method", "-32601"), ("messages.invalid-params", "-32602")]
+            {
+                let source = source(row, version);
+                let wanted = format!("https://www.jsonrpc.org/specification#error_object: {code}");
+                assert!(source.starts_with(&wanted), "{row} in {version}: {source}");
+            }
+        }
+        let page = "https://modelcontextprotocol.io/specification/2026-07-28/basic/index#error-codes";
+        assert_eq!(source("messages.invalid-params", "2026-07-28"), page);
     }
 }

@@ -48,10 +48,12 @@ pub struct Row {
     pub level: Level,
     /// The requirement, in one sentence of this project.
     pub says: String,
-    /// By protocol version: the page and section below `specification/VERSION/`, or `practice: why`, where
-    /// the requirement comes from the behaviour of real hosts and not from the specification. Rows about
-    /// hosts name `hosts`.
+    /// By protocol version: the page and section below `specification/VERSION/`, the whole address where
+    /// another document says it, or `practice: why`, where the requirement comes from the behaviour of real
+    /// hosts and not from the specification. Rows about hosts name `hosts`.
     pub r#in: BTreeMap<String, String>,
+    /// The sentence of that other document.
+    pub sentence: Option<String>,
     /// The checks; all of them must pass.
     #[serde(default)]
     pub checks: Vec<String>,
@@ -66,14 +68,38 @@ pub struct Row {
     pub excluded: Option<String>,
 }
 
+/// The address of the specification.
+const SPECIFICATION: &str = "https://modelcontextprotocol.io/specification";
+
+/// Where one version states a requirement.
+enum Place<'a> {
+    /// Nowhere: the practice of hosts, with the reason.
+    Practice(&'a str),
+    /// At an address of another document.
+    Elsewhere(&'a str),
+    /// On a page of the specification.
+    Page(&'a str),
+}
+
+impl<'a> Place<'a> {
+    fn of(text: &'a str) -> Self {
+        match text.strip_prefix("practice: ") {
+            Some(why) => Self::Practice(why),
+            None if text.starts_with("https://") => Self::Elsewhere(text),
+            None => Self::Page(text),
+        }
+    }
+}
+
 impl Row {
     /// The source of the requirement, in one line.
     pub fn source(&self) -> String {
         let mut texts: Vec<String> = Vec::new();
-        for (version, place) in &self.r#in {
-            let text = match place.strip_prefix("practice: ") {
-                Some(why) => format!("practice: {why}"),
-                None => format!("{version} {place}"),
+        for (version, text) in &self.r#in {
+            let text = match Place::of(text) {
+                Place::Practice(_) => text.clone(),
+                Place::Elsewhere(address) => self.with_sentence(address),
+                Place::Page(page) => format!("{version} {page}"),
             };
             if !texts.contains(&text) {
                 texts.push(text);
@@ -81,19 +107,38 @@ impl Row {
         }
         texts.join("; ")
     }
+
+    /// Where a reader of one column finds the requirement: an address, or the practice of hosts.
+    pub(crate) fn source_in(&self, column: &str) -> String {
+        let place = self.r#in.get(column).or_else(|| self.r#in.get(HOSTS));
+        match place.map(|text| Place::of(text)) {
+            Some(Place::Practice(why)) => why.to_owned(),
+            Some(Place::Elsewhere(address)) => self.with_sentence(address),
+            Some(Place::Page(_)) | None => self.address(column).unwrap_or_else(|| self.source()),
+        }
+    }
+
+    /// The address where a version states the requirement; none where only the practice of hosts does.
+    pub(crate) fn address(&self, version: &str) -> Option<String> {
+        match Place::of(self.r#in.get(version)?) {
+            Place::Practice(_) => None,
+            Place::Elsewhere(address) => Some(address.to_owned()),
+            Place::Page(page) => Some(format!("{SPECIFICATION}/{version}/{page}")),
+        }
+    }
+
+    /// A foreign page has many sentences, so the one that is meant stands behind its address.
+    fn with_sentence(&self, address: &str) -> String {
+        let sentence = self.sentence.as_ref().map(|sentence| format!(": {sentence}"));
+        format!("{address}{}", sentence.unwrap_or_default())
+    }
 }
 
-/// The address of the specification.
-pub(crate) const SPECIFICATION: &str = "https://modelcontextprotocol.io/specification";
-
 impl Placed {
-    /// Where a reader finds the requirement: the newest version of the specification that has it, or the file of the row.
+    /// Where a reader finds the requirement: in the newest version that has it, or the file of the row.
     pub(crate) fn place(&self) -> String {
-        let written = self.row.r#in.iter().rev().find(|(_, place)| !place.starts_with("practice: "));
-        match written {
-            Some((version, section)) => format!("{SPECIFICATION}/{version}/{section}"),
-            None => self.file.to_owned(),
-        }
+        let written = self.row.r#in.keys().rev().find_map(|version| self.row.address(version));
+        written.unwrap_or_else(|| self.file.to_owned())
     }
 }
 

@@ -82,6 +82,8 @@ mod tests {
             for version in row.r#in.keys() {
                 assert!(versions.contains(version.as_str()), "{}: {version}", row.id);
             }
+            let is_elsewhere = row.r#in.values().any(|place| place.starts_with("https://"));
+            assert_eq!(is_elsewhere, row.sentence.is_some(), "{} needs the sentence of its address", row.id);
         }
     }
 
