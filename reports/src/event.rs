@@ -345,6 +345,9 @@ pub struct Failure {
     /// Line of that step in the scenario file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
+    /// Where a reader finds the requirement of this column, if not at [`ScenarioRow::file`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<String>,
     /// The expected text, for a comparison.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected: Option<String>,
@@ -357,7 +360,7 @@ impl Failure {
     /// A failure without a step and without texts.
     pub fn new(rule: &str, at_ms: u64, message: impl Into<String>) -> Self {
         let (rule, message) = (rule.to_owned(), message.into());
-        Self { rule, message, at_ms, step: None, line: None, expected: None, observed: None }
+        Self { rule, message, at_ms, step: None, line: None, place: None, expected: None, observed: None }
     }
 }
 

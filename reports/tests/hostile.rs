@@ -295,6 +295,7 @@ fn failure() -> impl Strategy<Value = Failure> {
             at_ms,
             step,
             line: step,
+            place: observed.clone(),
             expected,
             observed,
         })

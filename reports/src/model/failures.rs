@@ -67,7 +67,11 @@ fn first(file: &str, run: &CellFinished, failure: &event::Failure) -> Failure {
         message: failure.message.clone(),
         at_ms: failure.at_ms,
         step: failure.step,
-        place: failure.line.map_or_else(|| file.to_owned(), |line| format!("{file}:{line}")),
+        place: match (&failure.place, failure.line) {
+            (Some(place), _) => place.clone(),
+            (None, Some(line)) => format!("{file}:{line}"),
+            (None, None) => file.to_owned(),
+        },
         diff: if texts == (None, None) {
             Vec::new()
         } else {

@@ -64,14 +64,14 @@ pub fn events(
         shard: None,
         must_only: asked.must_only,
     };
-    let mut cells: Vec<CellFinished> = judged.into_iter().map(|one| cell(asked, one)).collect();
+    let mut cells: Vec<CellFinished> = judged.into_iter().map(|one| cell(asked, rows, one)).collect();
     let have: BTreeSet<(String, String)> =
         cells.iter().map(|cell| (cell.scenario.clone(), cell.host.clone())).collect();
     for row in &started.scenarios {
         for column in columns {
             if !have.contains(&(row.id.clone(), column.id.clone())) {
                 let outcome = Outcome::NotApplicable("this version has no such requirement".to_owned());
-                cells.push(cell(asked, Judged::bare(&row.id, &column.id, outcome)));
+                cells.push(cell(asked, rows, Judged::bare(&row.id, &column.id, outcome)));
             }
         }
     }
@@ -123,7 +123,8 @@ fn scenario(placed: &Placed) -> ScenarioRow {
     }
 }
 
-fn cell(asked: &Asked, judged: Judged) -> CellFinished {
+fn cell(asked: &Asked, rows: &[Placed], judged: Judged) -> CellFinished {
+    let placed = rows.iter().find(|placed| placed.row.id == judged.row);
     let reason = judged.outcome.reason().map(str::to_owned);
     let time = |at_ms: u64| if asked.timeless { 0 } else { at_ms };
     let failures = match &judged.outcome {
@@ -132,6 +133,7 @@ fn cell(asked: &Asked, judged: Judged) -> CellFinished {
             .map(|one| Failure {
                 expected: one.expected.clone(),
                 observed: one.observed.clone(),
+                place: placed.and_then(|placed| placed.row.address(&judged.column)),
                 ..Failure::new(&judged.row, time(one.at_ms), &one.message)
             })
             .collect(),
@@ -148,5 +150,53 @@ fn cell(asked: &Asked, judged: Judged) -> CellFinished {
         session: judged.session,
         transcript,
         ..CellFinished::new(&judged.row, &judged.column, &asked.mode, judged.outcome.status())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use reports::{Report, Stream};
+
+    use super::super::outcome::Evidence;
+    use super::*;
+
+    #[test]
+    fn a_failure_is_told_with_the_page_of_its_own_version() {
+        let rows = super::super::rows().unwrap();
+        let failed = |version: Version| {
+            let evidence =
+                Evidence { message: "no refusal".to_owned(), expected: None, observed: None, at_ms: 0 };
+            Judged::bare("messages.invalid-cursor", version.as_str(), Outcome::Failed(vec![evidence]))
+        };
+        let versions = [Version::V2025_11_25, Version::V2026_07_28];
+        let about = About {
+            versions: versions.map(|version| (version, Ok(String::new()))).to_vec(),
+            ..About::default()
+        };
+        let asked = Asked {
+            command: String::new(),
+            again: String::new(),
+            started_as: String::new(),
+            mode: "process".to_owned(),
+            timeless: true,
+            must_only: false,
+            seed: 1,
+            findings_in: String::new(),
+        };
+        let columns = super::versions(&about, &versions);
+        let stream = events(&asked, &about, &rows, &columns, versions.map(failed).to_vec());
+        let report = Report::new(&Stream::from_events(stream).unwrap());
+        let places: Vec<_> =
+            report.failures.iter().map(|one| (one.host.as_str(), one.place.as_str())).collect();
+        let page = |version: Version| {
+            let specification = "https://modelcontextprotocol.io/specification";
+            format!(
+                "{specification}/{version}/server/utilities/pagination#error-handling",
+                version = version.as_str()
+            )
+        };
+        let wanted = versions.map(|version| (version.as_str(), page(version)));
+        let wanted: Vec<_> = wanted.iter().map(|(version, page)| (*version, page.as_str())).collect();
+        assert_eq!(places, wanted);
     }
 }
