@@ -87,4 +87,8 @@ pub(crate) enum Fault {
     RefusesArguments,
     DiesOfUnknownTools,
     NeedsANetwork,
+    GetsNoPrompts,
+    ReadsNoResources,
+    SetsNoLogLevel,
+    TakesAnyLogLevel,
 }

@@ -15,7 +15,7 @@ pub(crate) const OLD: Version = Version::V2025_11_25;
 pub(crate) const NEW: Version = Version::V2026_07_28;
 
 /// Fault → the row that must fail, in this version.
-const MUTANTS: [(Fault, &str, Version); 82] = [
+const MUTANTS: [(Fault, &str, Version); 89] = [
     (Fault::PrintsToStdout, "stdio.only-messages", OLD),
     (Fault::SpreadsMessages, "stdio.one-line", OLD),
     (Fault::MarksByteOrder, "stdio.only-messages", OLD),
@@ -98,6 +98,13 @@ const MUTANTS: [(Fault, &str, Version); 82] = [
     (Fault::ThrowsFromTools, "tools.own-errors", OLD),
     (Fault::RefusesArguments, "tools.input-errors", NEW),
     (Fault::DiesOfUnknownTools, "tools.unknown", OLD),
+    (Fault::GetsNoPrompts, "lifecycle.capabilities", OLD),
+    (Fault::GetsNoPrompts, "lifecycle.capabilities", NEW),
+    (Fault::ReadsNoResources, "lifecycle.capabilities", OLD),
+    (Fault::ReadsNoResources, "lifecycle.capabilities", NEW),
+    (Fault::SetsNoLogLevel, "lifecycle.capabilities", OLD),
+    (Fault::TakesAnyLogLevel, "lifecycle.log-level", OLD),
+    (Fault::TakesAnyLogLevel, "lifecycle.log-level", NEW),
 ];
 
 /// Behaviour that is allowed → the row that must not fail because of it.

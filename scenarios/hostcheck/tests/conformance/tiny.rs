@@ -13,10 +13,12 @@ use crate::fault::Fault;
 use crate::message::{LASTS, META_SUBSCRIPTION, changed, error, result};
 
 const LEGACY: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
+const LEVELS: [&str; 8] = ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 const MODERN: &str = "2026-07-28";
 /// The number of calls that a server with a fault of many calls bears.
 const CALLS_BORNE: u64 = 5;
 const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const META_LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
 const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// The server for the suite. Each start is a new connection.
@@ -271,8 +273,21 @@ impl Tiny {
             "resources/subscribe" | "resources/unsubscribe" if !self.has(Fault::RefusesSubscriptions) => {
                 vec![result(id, json!({}))]
             }
+            "logging/setLevel" if !self.has(Fault::SetsNoLogLevel) => self.set_level(id, params),
             _ => self.shared(id, method, params, false),
         }
+    }
+
+    fn set_level(&self, id: &Value, params: &Value) -> Vec<Value> {
+        if self.has_level(&params["level"]) {
+            return vec![result(id, json!({}))];
+        }
+        vec![error(id, -32602, "no such level")]
+    }
+
+    fn has_level(&self, level: &Value) -> bool {
+        let known = level.as_str().is_some_and(|level| LEVELS.contains(&level));
+        known || self.has(Fault::TakesAnyLogLevel)
     }
 
     fn initialize(&mut self, id: &Value, params: &Value) -> Vec<Value> {
@@ -298,7 +313,7 @@ impl Tiny {
 
     fn capabilities(&self) -> Value {
         let mut capabilities = json!({
-            "tools": {"listChanged": true}, "resources": {"subscribe": true}, "prompts": {}, "completions": {}
+            "tools": {"listChanged": true}, "resources": {"subscribe": true}, "prompts": {}, "completions": {}, "logging": {}
         });
         let hidden = match self.fault {
             Fault::HidesItsTools if !self.modern => Some("tools"),
@@ -327,6 +342,10 @@ impl Tiny {
             return vec![error(id, -32602, "_meta names no capabilities")];
         }
         self.modern = true;
+        let level = meta.get(META_LOG_LEVEL);
+        if level.is_some_and(|level| !self.has_level(level)) {
+            return vec![error(id, -32602, "no such level")];
+        }
         let mut out = match method {
             "server/discover" => {
                 let capabilities = self.capabilities();
@@ -400,6 +419,9 @@ impl Tiny {
         match method {
             "tools/list" => self.list(id, params, cached),
             "tools/call" => self.call(id, params),
+            "resources/list" if self.has(Fault::ReadsNoResources) => {
+                vec![result(id, cached(json!({"resources": []})))]
+            }
             "resources/list" => {
                 let listed =
                     json!([{"uri": "tiny://text", "name": "text"}, {"uri": "tiny://blob", "name": "blob"}]);
@@ -411,9 +433,9 @@ impl Tiny {
             }
             "prompts/list" if self.has(Fault::DropsThePrompts) => vec![error(id, -32603, "dropped")],
             "prompts/list" => vec![result(id, cached(json!({"prompts": self.prompts()})))],
-            "prompts/get" => self.prompt(id, params),
+            "prompts/get" if !self.has(Fault::GetsNoPrompts) => self.prompt(id, params),
             "completion/complete" if !self.has(Fault::DeclaresCompletions) => self.complete(id, params),
-            "resources/read" => self.read(id, params, modern, cached),
+            "resources/read" if !self.has(Fault::ReadsNoResources) => self.read(id, params, modern, cached),
             _ if self.has(Fault::KnowsEveryMethod) => vec![result(id, json!({}))],
             _ if self.has(Fault::IgnoresUnknownMethods) => Vec::new(),
             _ if self.has(Fault::UsesReservedCodes) => vec![error(id, -32050, "no such method")],
@@ -422,6 +444,9 @@ impl Tiny {
     }
 
     fn prompts(&self) -> Vec<Value> {
+        if self.has(Fault::GetsNoPrompts) {
+            return Vec::new();
+        }
         let word = json!({"name": "word", "required": true});
         let mut prompts = vec![
             json!({"name": "greet"}),

@@ -4,8 +4,10 @@ use schemas::Version;
 use serde_json::{Value, json};
 
 use super::probe::probes;
+use super::prompts::{METHOD_NOT_FOUND, NO_PROMPT, expect_invalid};
+use super::resources::NOWHERE;
 use crate::conformance::lab::{Lab, Trouble};
-use crate::conformance::session::{ANSWER_WITHIN, START_WITHIN, initialize_params};
+use crate::conformance::session::{ANSWER_WITHIN, Reply, START_WITHIN, initialize_params};
 
 probes! {
     "initialize" ["initialize.answered", "initialize.same-version", "initialize.ready"]
@@ -18,6 +20,7 @@ probes! {
         ["capabilities.served", "capabilities.undeclared", "tools.declared", "resources.declared",
          "prompts.declared"]
         Both Nothing InTurn |lab| capabilities(lab);
+    "an unknown log level" ["logging.invalid-level"] Both Nothing InTurn |lab| log_level(lab);
 }
 
 async fn initialize(lab: &mut Lab) -> Result<(), Trouble> {
@@ -112,6 +115,11 @@ const ASKED: [(&str, &str, &str); 3] = [
     ("resources", "resources/list", "resources"),
 ];
 
+/// A request for what no server has, which shows whether a method of a capability is there: capability, method, the member
+/// that names it, and its name. The lists may be empty, so that nothing else asks for them.
+const ASKED_FOR: [(&str, &str, &str, &str); 2] =
+    [("prompts", "prompts/get", "name", NO_PROMPT), ("resources", "resources/read", "uri", NOWHERE)];
+
 async fn capabilities(lab: &mut Lab) -> Result<(), Trouble> {
     let mut session = lab.open().await?;
     let mut undeclared = false;
@@ -150,13 +158,21 @@ async fn capabilities(lab: &mut Lab) -> Result<(), Trouble> {
     }
     if session.declares("completions") {
         served = true;
-        let of = json!({"type": "ref/prompt", "name": "hostcheck-no-such-prompt"});
+        let of = json!({"type": "ref/prompt", "name": NO_PROMPT});
         let params = json!({"ref": of, "argument": {"name": "a", "value": ""}});
         let reply = session.ask("completion/complete", params).await;
-        let known = reply.is_answer() && reply.code() != Some(-32601);
+        let known = reply.is_answer() && reply.code() != Some(METHOD_NOT_FOUND);
         let message = "`completions` is declared, and `completion/complete` is an unknown method";
         let expected = "a result, or a refusal of the params";
         lab.expect("capabilities.served", known, message, expected, &reply.say());
+    }
+    for (capability, method, member, name) in ASKED_FOR {
+        if session.declares(capability) {
+            let reply = session.ask(method, json!({member: name})).await;
+            let message = format!("`{capability}` is declared, and `{method}` is an unknown method");
+            let expected = "a refusal of what there is not";
+            lab.expect("capabilities.served", !is_unknown(&reply, name), &message, expected, &reply.say());
+        }
     }
     if !served {
         let why = "the server declares no tools, prompts, resources, logging or completions";
@@ -165,5 +181,30 @@ async fn capabilities(lab: &mut Lab) -> Result<(), Trouble> {
     if !undeclared {
         lab.skip("capabilities.undeclared", "the server declares tools, prompts and resources");
     }
+    Ok(())
+}
+
+/// Whether a method is refused as unknown. Some servers have this code also for a name that they do not know, and repeat it.
+fn is_unknown(reply: &Reply, name: &str) -> bool {
+    let named = matches!(reply, Reply::Error(error) if error.to_string().contains(name));
+    reply.code() == Some(METHOD_NOT_FOUND) && !named
+}
+
+/// A level that the specification does not have.
+const NO_LEVEL: &str = "hostcheck-no-such-level";
+/// The member with the level of one request.
+const META_LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+
+async fn log_level(lab: &mut Lab) -> Result<(), Trouble> {
+    let check = "logging.invalid-level";
+    let Some(mut session) = lab.open_with("logging", &[check]).await? else { return Ok(()) };
+    let reply = if lab.version.is_modern() {
+        // An SDK may answer `server/discover` without a look at the rest of its `_meta`.
+        let method = if session.declares("tools") { "tools/list" } else { session.sign_of_life() };
+        session.ask(method, json!({"_meta": {META_LOG_LEVEL: NO_LEVEL}})).await
+    } else {
+        session.ask("logging/setLevel", json!({"level": NO_LEVEL})).await
+    };
+    expect_invalid(lab, check, "an unknown log level", &reply);
     Ok(())
 }

@@ -17,8 +17,8 @@ const COMPLETED_MAX: usize = 6;
 /// The most values of one completion.
 const VALUES_MAX: usize = 100;
 /// A prompt that no server has.
-const NO_PROMPT: &str = "hostcheck-no-such-prompt";
-const METHOD_NOT_FOUND: i64 = -32601;
+pub(super) const NO_PROMPT: &str = "hostcheck-no-such-prompt";
+pub(super) const METHOD_NOT_FOUND: i64 = -32601;
 const INVALID_PARAMS: i64 = -32602;
 
 probes! {
@@ -131,7 +131,7 @@ async fn mistakes(lab: &mut Lab) -> Result<(), Trouble> {
 }
 
 /// The check passes if the answer is the error for invalid params.
-fn expect_invalid(lab: &mut Lab, check: &'static str, what: &str, reply: &Reply) {
+pub(super) fn expect_invalid(lab: &mut Lab, check: &'static str, what: &str, reply: &Reply) {
     let message = if reply.code() == Some(METHOD_NOT_FOUND) {
         format!("{what} is refused because the method is not known, although the server declares it")
     } else {

@@ -10,7 +10,7 @@ use crate::conformance::lab::{Lab, Trouble};
 /// The most resources that are read.
 const READ_MAX: usize = 6;
 /// An address that no server has.
-const NOWHERE: &str = "hostcheck://no-such-resource/1";
+pub(super) const NOWHERE: &str = "hostcheck://no-such-resource/1";
 
 probes! {
     "resources: the list"
