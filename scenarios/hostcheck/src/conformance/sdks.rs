@@ -115,4 +115,26 @@ mod tests {
         assert!(Sdks::of([&wrapped].into_iter()).blame(&wrapped).is_empty(), "others wrap results too");
         assert_eq!((sdks.blame(&wrapped).len(), sdks.blame(&other).len()), (1, 0));
     }
+
+    /// Asked by hand of the least server on it, which has one tool: no error of it has words of its own.
+    #[test]
+    fn the_typescript_sdk_2_is_known_by_how_it_writes_a_list_of_tools() {
+        let legacy = r#"result {"tools":[{"name":"add","description":"Adds.","inputSchema":{"type":"object","$schema":"https://json-schema.org/draft/2020-12/schema","properties":{}}}]}"#;
+        let modern = r#"result {"tools":[{"name":"now","inputSchema":{"type":"object"}}],"resultType":"complete","ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"a","version":"1"}}}"#;
+        let stream = failed("subscriptions.graceful-end", "no answer: the server ended or closed its stdout");
+        for list in [legacy, modern] {
+            let cursor = failed("messages.invalid-cursor", list);
+            let sdks = Sdks::of([&cursor, &stream].into_iter());
+            assert_eq!(sdks.blame(&cursor), BTreeSet::from(["TypeScript SDK 2.4.0"]), "{list}");
+            assert_eq!(sdks.blame(&stream), BTreeSet::from(["TypeScript SDK 2.4.0"]), "{list}");
+        }
+        // The order in which other SDKs, and most people, write the same.
+        for list in [
+            r#"result {"tools":[{"inputSchema":{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object"}}]}"#,
+            r#"result {"cacheScope":"private","resultType":"complete","tools":[],"ttlMs":0,"_meta":{"io.modelcontextprotocol/serverInfo":{}}}"#,
+        ] {
+            let cursor = failed("messages.invalid-cursor", list);
+            assert!(Sdks::of([&cursor, &stream].into_iter()).blame(&stream).is_empty(), "{list}");
+        }
+    }
 }
