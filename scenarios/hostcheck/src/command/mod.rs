@@ -3,6 +3,7 @@
 //! A program that has more commands adds [`Command`] to its own clap enum, and ends with [`end`].
 
 mod baseline;
+mod columns;
 mod diff;
 mod folder;
 mod history;

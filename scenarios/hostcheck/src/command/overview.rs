@@ -1,13 +1,13 @@
 //! The first page about a judged server, its badge and its table of hosts, in the folder above the two full reports. It adds
 //! no verdict to the findings.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use reports::{HostVerdict, Mend, ServerPage, Works};
 
 use super::output::write_file;
-use super::screen;
+use super::{columns, screen};
 use crate::conformance::{Cause, Findings, Judged, Outcome, Placed, Weight, causes};
 
 /// Writes `index.html`, `overview.md`, and where hosts were asked `hosts.md`, `badge.svg` and `badge.json`.
@@ -44,11 +44,11 @@ fn page(findings: &Findings, rows: &[Placed], command: &str) -> ServerPage {
 }
 
 fn hosts(findings: &Findings, rows: &[Placed]) -> Vec<HostVerdict> {
-    let mut columns: BTreeMap<&str, Vec<&Judged>> = BTreeMap::new();
-    for judged in &findings.hosts {
-        columns.entry(&judged.column).or_default().push(judged);
-    }
-    columns.into_iter().map(|(host, judged)| of_host(host, &judged, rows)).collect()
+    let hosts = columns::in_order(findings.hosts.iter().map(|judged| judged.column.as_str()));
+    let of_one = |host: &str| -> Vec<&Judged> {
+        findings.hosts.iter().filter(|judged| judged.column == host).collect()
+    };
+    hosts.into_iter().map(|host| of_host(host, &of_one(host), rows)).collect()
 }
 
 fn of_host(host: &str, judged: &[&Judged], rows: &[Placed]) -> HostVerdict {
@@ -82,7 +82,10 @@ fn mend(cause: &Cause) -> Mend {
         message: cause.message.clone(),
         right: cause.expected.clone().filter(|right| !right.is_empty()),
         seen: cause.telling().map(str::to_owned),
-        shows_in: cause.columns.iter().cloned().collect(),
+        shows_in: columns::in_order(cause.columns.iter().map(String::as_str))
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
         rows: cause.rows.iter().cloned().collect(),
         source: cause.source.clone(),
         sdks: cause.sdks.iter().map(|sdk| (*sdk).to_owned()).collect(),

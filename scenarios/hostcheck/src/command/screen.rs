@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use reports::Works;
 use schemas::Version;
 
+use super::columns;
 use crate::conformance::{About, Cause, Findings, Judged, Level, Outcome, Placed, VERSIONS, Weight, causes};
 use crate::print::shown;
 
@@ -167,24 +168,44 @@ pub(super) fn works<'a>(judged: impl IntoIterator<Item = &'a Judged>, rows: &[Pl
     judged.into_iter().map(of_one).max().unwrap_or(Works::NotKnown)
 }
 
-/// The hosts in which it works, and the others.
+/// The hosts in which it works, and the others: in one line, or where a host has several versions in a line each.
 fn works_in(judged: &[Judged], rows: &[Placed]) -> String {
-    let columns: BTreeSet<&str> = judged.iter().map(|one| one.column.as_str()).collect();
-    let of_host = |host: &str| works(judged.iter().filter(|one| one.column == host), rows);
-    let hosts: Vec<(&str, Works)> = columns.into_iter().map(|host| (host, of_host(host))).collect();
-    let named = |is_meant: fn(Works) -> bool, before: &str| {
-        let names = hosts.iter().filter(|(_, works)| is_meant(*works)).map(|(name, _)| *name);
-        let names = names.collect::<Vec<_>>().join(", ");
-        if names.is_empty() { names } else { format!("{before}{names}") }
+    let hosts = columns::by_host(judged.iter().map(|one| one.column.as_str()));
+    let of_column = |column: &str| works(judged.iter().filter(|one| one.column == column), rows);
+    let all: Vec<(String, Works)> = columns::in_order(judged.iter().map(|one| one.column.as_str()))
+        .into_iter()
+        .map(|column| (column.to_owned(), of_column(column)))
+        .collect();
+    let counted = all.iter().filter(|(_, works)| works.is_counted()).count();
+    let mut text = format!("{counted} of {} hosts", all.len());
+    if hosts.iter().all(|(_, versions)| versions.len() < 2) {
+        text.push_str(&by_verdict(&all, if counted > 0 { ": " } else { "; " }));
+        return text;
+    }
+    for (host, versions) in hosts {
+        let of_host: Vec<(String, Works)> = versions
+            .into_iter()
+            .map(|version| (version.to_owned(), of_column(&format!("{host}@{version}"))))
+            .collect();
+        let _ = write!(text, "\n{:10} {host}{}", "", by_verdict(&of_host, " "));
+    }
+    text
+}
+
+/// The names of those in which it works, of which it is not known, and in which it does not.
+fn by_verdict(all: &[(String, Works)], before: &str) -> String {
+    let named = |words: &str, is_meant: fn(Works) -> bool| {
+        let names = all.iter().filter(|(_, works)| is_meant(*works)).map(|(name, _)| name.as_str());
+        let names: Vec<&str> = names.collect();
+        (!names.is_empty()).then(|| format!("{words}{}", names.join(", ")))
     };
-    let counted = hosts.iter().filter(|(_, works)| works.is_counted()).count();
-    format!(
-        "{counted} of {} hosts{}{}{}",
-        hosts.len(),
-        named(Works::is_counted, ": "),
-        named(|works| works == Works::NotKnown, "; not known for "),
-        named(|works| works == Works::No, "; see below for ")
-    )
+    let told = [
+        named("", Works::is_counted),
+        named("not known for ", |works| works == Works::NotKnown),
+        named("see below for ", |works| works == Works::No),
+    ];
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    format!("{before}{}", told.join("; "))
 }
 
 /// Three lines: what is wrong, what would be right and what came, and where the requirement stands.
@@ -200,7 +221,13 @@ fn entry(cause: &Cause) -> String {
     let right = expected.map(|expected| format!("; right is: {}", expected.trim_end_matches('.')));
     let right = right.unwrap_or_default();
     let seen = cause.telling().map(|seen| format!("; seen: {seen}")).unwrap_or_default();
-    let _ = writeln!(text, "{:9} in {}{}", "", join(&cause.columns), short(&format!("{right}{seen}")));
+    let _ = writeln!(
+        text,
+        "{:9} in {}{}",
+        "",
+        columns::line(cause.columns.iter().map(String::as_str)),
+        short(&format!("{right}{seen}"))
+    );
     let sdk = cause.sdks.iter().copied().collect::<Vec<_>>().join(" or ");
     let sdk =
         if sdk.is_empty() { sdk } else { format!("; from the SDK: the least server on {sdk} does the same") };
@@ -214,5 +241,24 @@ fn short(text: &str) -> String {
     match line.char_indices().nth(LINE_CHARS_MAX) {
         Some((end, _)) => format!("{}…", &line[..end]),
         None => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn several_versions_of_a_host_are_told_in_a_line_of_their_own_in_order() {
+        let rows = crate::conformance::rows().unwrap();
+        let passed = |column: &str| Judged::bare("hosts.opens", column, Outcome::Passed);
+        let failed = |column: &str| Judged::bare("hosts.opens", column, Outcome::Failed(Vec::new()));
+        let judged = ["claude-code@2.1.148", "claude-code@2.1.80", "codex@0.169.0"].map(passed);
+        let told = works_in(&judged, &rows);
+        assert_eq!(told, "3 of 3 hosts\n           claude-code 2.1.80, 2.1.148\n           codex 0.169.0");
+        let told = works_in(&[passed("claude-code@2.1.148"), failed("claude-code@2.1.80")], &rows);
+        assert_eq!(told, "1 of 2 hosts\n           claude-code 2.1.148; see below for 2.1.80");
+        let told = works_in(&[passed("codex@0.169.0"), failed("opencode@1.18.33")], &rows);
+        assert_eq!(told, "1 of 2 hosts: codex@0.169.0; see below for opencode@1.18.33");
     }
 }

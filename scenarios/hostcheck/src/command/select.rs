@@ -86,7 +86,7 @@ pub(super) fn newest(hosts: &[Arc<Host>]) -> Vec<Arc<Host>> {
 }
 
 /// The numbers of a version; `None` where it has none, as in `seed`.
-fn number(id: &str) -> Option<Vec<u64>> {
+pub(super) fn number(id: &str) -> Option<Vec<u64>> {
     id.split_once('@')?.1.split('.').map(|part| part.parse().ok()).collect()
 }
 
