@@ -30,11 +30,9 @@ pub(super) fn write(
 
 fn page(findings: &Findings, rows: &[Placed], command: &str) -> ServerPage {
     let about = &findings.about;
-    let name = about.name.clone().unwrap_or_else(|| "a server without a name".to_owned());
-    let version = about.version.as_deref().map(|version| format!(" {version}")).unwrap_or_default();
     let parts = [("protocol", screen::of_protocol(findings)), ("hosts", screen::of_hosts(findings))];
     ServerPage {
-        server: format!("{name}{version}"),
+        server: screen::title(about),
         speaks: screen::spoken(about).into_iter().map(str::to_owned).collect(),
         counts: parts.into_iter().filter_map(|(what, counts)| Some((what, counts?))).collect(),
         hosts: hosts(findings, rows),
@@ -89,5 +87,18 @@ fn mend(cause: &Cause) -> Mend {
         rows: cause.rows.iter().cloned().collect(),
         source: cause.source.clone(),
         sdks: cause.sdks.iter().map(|sdk| (*sdk).to_owned()).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::conformance::About;
+
+    #[test]
+    fn an_empty_version_leaves_no_gap_in_the_head() {
+        let about = About { name: Some("mine".to_owned()), version: Some(String::new()), ..About::default() };
+        let found = Findings { about, versions: Vec::new(), protocol: Vec::new(), hosts: Vec::new() };
+        assert_eq!(page(&found, &[], "").server, "mine");
     }
 }

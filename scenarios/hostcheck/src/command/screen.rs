@@ -37,8 +37,8 @@ pub(super) fn screen(findings: &Findings, rows: &[Placed], wanted: Wanted) -> St
     if !findings.hosts.is_empty() {
         let _ = writeln!(text, "{:<10} {}", "works in", works_in(&findings.hosts, rows));
     }
-    if let Some((reason, rows)) = unasked(findings) {
-        let _ = writeln!(text, "{:<10} {}: {}", "not asked", count(rows, "row", "rows"), short(reason));
+    if let Some((reason, cells)) = unasked(findings) {
+        let _ = writeln!(text, "{:<10} {}: {}", "not asked", count(cells, "cell", "cells"), short(reason));
     }
     // What a server must do is told in full, also where its SDK has to mend it.
     let (of_sdk, own): (Vec<&Cause>, Vec<&Cause>) =
@@ -56,16 +56,16 @@ pub(super) fn screen(findings: &Findings, rows: &[Placed], wanted: Wanted) -> St
     text
 }
 
-/// The reason for which most rows could not be asked, and their number.
+/// The reason for which most cells could not be asked, and their number.
 fn unasked(findings: &Findings) -> Option<(&str, usize)> {
-    let mut reasons: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     let protocol = findings.protocol.iter().filter(|_| findings.about.older.is_none());
     for judged in protocol.chain(&findings.hosts) {
         if let Outcome::CouldNotRun(reason) = &judged.outcome {
-            reasons.entry(reason).or_default().insert(&judged.row);
+            *reasons.entry(reason).or_default() += 1;
         }
     }
-    reasons.into_iter().map(|(reason, rows)| (reason, rows.len())).max_by_key(|(_, rows)| *rows)
+    reasons.into_iter().max_by_key(|(_, cells)| *cells)
 }
 
 /// What the SDK does not keep, in two lines: the author of the server can only take a newer one.
@@ -98,13 +98,16 @@ pub(super) fn is_failed(findings: &Findings, rows: &[Placed], strict: bool) -> b
 }
 
 fn head(findings: &Findings) -> String {
-    let about = &findings.about;
-    let name = about.name.as_deref().map_or_else(|| "a server without a name".to_owned(), shown);
-    let version = about.version.as_deref().filter(|version| !version.is_empty());
-    let version = version.map(|version| format!(" {}", shown(version))).unwrap_or_default();
-    let spoken = spoken(about);
+    let spoken = spoken(&findings.about);
     let spoken = if spoken.is_empty() { "no version asked for".to_owned() } else { spoken.join(", ") };
-    format!("{name}{version} speaks {}\n", shown(&spoken))
+    format!("{} speaks {}\n", shown(&title(&findings.about)), shown(&spoken))
+}
+
+/// The name and the version that the server gives.
+pub(super) fn title(about: &About) -> String {
+    let name = about.name.as_deref().unwrap_or("a server without a name");
+    let version = about.version.as_deref().filter(|version| !version.is_empty());
+    version.map_or_else(|| name.to_owned(), |version| format!("{name} {version}"))
 }
 
 /// The versions that the server speaks.
@@ -247,6 +250,23 @@ fn short(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn findings(protocol: Vec<Judged>) -> Findings {
+        let about = About { name: Some("mine".to_owned()), version: Some(String::new()), ..About::default() };
+        Findings { about, versions: Vec::new(), protocol, hosts: Vec::new() }
+    }
+
+    #[test]
+    fn what_was_not_asked_is_counted_in_cells_as_everything_else() {
+        let unasked =
+            |row: &str, column: &str| Judged::bare(row, column, Outcome::CouldNotRun("it ended".to_owned()));
+        let of_versions = |row| ["2025-11-25", "2026-07-28"].map(|version| unasked(row, version));
+        let rows = crate::conformance::rows().unwrap();
+        let judged = [of_versions("messages.batch"), of_versions("messages.schema")].concat();
+        let told = screen(&findings(judged), &rows, Wanted::default());
+        assert!(told.contains("4 of 4 cells apply: 4 could not be asked"), "{told}");
+        assert!(told.contains("not asked  4 cells: it ended"), "{told}");
+    }
 
     #[test]
     fn several_versions_of_a_host_are_told_in_a_line_of_their_own_in_order() {

@@ -183,10 +183,10 @@ fn line(fault: Fault, caught: &BTreeSet<&str>, broken: &Broken) -> String {
     let others: Vec<&String> = broken.rows.keys().filter(|row| !caught.contains(row.as_str())).collect();
     let mut too: Vec<String> = others.iter().take(NAMED_MAX).map(|row| place(row)).collect();
     if others.len() > NAMED_MAX {
-        too.push(format!("{} more", others.len() - NAMED_MAX));
+        too.push(format!("{} more rows", others.len() - NAMED_MAX));
     }
     if !broken.unasked.is_empty() {
-        too.push(format!("{} can't be asked", broken.unasked.len()));
+        too.push(format!("{} rows can't be asked", broken.unasked.len()));
     }
     let red = RED.iter().filter(|(one, ..)| *one == fault);
     let red: Vec<String> =
