@@ -226,3 +226,25 @@ fn the_script_in_the_help_of_a_host_is_one() {
     let (code, _, said) = run(&[&words[..], &server[..]].concat());
     assert!(code == 0 && steps.len() == 5, "{script}{said}");
 }
+
+/// Asked in full, two rows of a server that takes seconds to start took half a minute.
+#[test]
+fn named_rows_are_asked_in_the_versions_of_a_default_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out").display().to_string();
+    let log = folder.path().join("probe.jsonl").display().to_string();
+    let server = [env!("CARGO_BIN_EXE_hostcheck"), "probe", "--log", &log].join(" ");
+    let run_of = |more: &[&str]| {
+        let words = ["run", "--json", "--server", &server, "--out", &out, "tools.unknown"];
+        let (_, told, said) = run(&[&words[..], more].concat());
+        let columns = told.lines().map(|line| {
+            let line: Value = serde_json::from_str(line).expect("an object a line");
+            line["column"].as_str().expect("a column").to_owned()
+        });
+        let columns: Vec<String> = columns.collect();
+        assert!(!columns.is_empty(), "{said}");
+        columns
+    };
+    let (named, full) = (run_of(&[]), run_of(&["--full"]));
+    assert!(named.len() < full.len(), "{named:?} and {full:?}");
+}

@@ -57,7 +57,7 @@ pub struct Flags {
     #[arg(long, requires = SUBJECT)]
     json: bool,
     /// Everything, however long it takes. A server is asked in every version that it speaks, each question on a connection of
-    /// its own, also those that take long or that hardly a server fails. Rows that are named are asked so anyway.
+    /// its own, also those that take long or that hardly a server fails. A row that is named is asked in any case.
     #[arg(long)]
     full: bool,
     /// Fail also for what a server should do, and for what held only some of the times.
@@ -240,11 +240,9 @@ fn plan(
     seed: u64,
 ) -> anyhow::Result<Plan> {
     let versions = versions(&args.protocol)?;
-    // A question that was named is asked, however long it takes.
-    let is_full = args.full || !words.is_empty();
     let wishes = Wishes {
         call_all_tools: args.call_all_tools,
-        quick: !is_full,
+        quick: !args.full,
         seed,
         long_call: args.long_call.as_deref().map(long_call).transpose()?,
         secrets: subject.secrets,
@@ -254,7 +252,8 @@ fn plan(
         name: subject.name,
         wishes: Arc::new(wishes),
         rows: rows(words, args.level)?,
-        full: is_full,
+        full: args.full,
+        named: !words.is_empty(),
         demanded: !args.protocol.is_empty(),
         versions,
         hosts: pick_hosts(hosts)?,

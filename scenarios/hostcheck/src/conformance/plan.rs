@@ -25,6 +25,8 @@ pub struct Plan {
     /// versions are the newest with a session and the newest without one that the server speaks, and questions share
     /// connections.
     pub full: bool,
+    /// Whether these rows were named: what takes long is then asked too, by the same means.
+    pub named: bool,
     /// Whether a version that the server does not speak is a gap.
     pub demanded: bool,
     /// The hosts.

@@ -75,12 +75,16 @@ pub(crate) async fn judge(
     futures_util::future::join_all(runs).await.into_iter().flatten().collect()
 }
 
-/// The rows that are asked in a version.
+/// The rows that are asked in a version. Where rows were named, what a quick run leaves out is asked too.
 fn rows_in<'a>(plan: &Plan, versions: &[Version], version: Version, rows: &'a [Placed]) -> Vec<&'a Placed> {
-    let is_first = versions.first() == Some(&version);
-    let quick = |placed: &&Placed| placed.row.checks.iter().all(|check| check::is_quick(check, is_first));
-    let of_version = rows.iter().filter(|placed| placed.row.r#in.contains_key(version.as_str()));
-    of_version.filter(|placed| plan.full || quick(placed)).collect()
+    let has = |placed: &Placed, version: Version| placed.row.r#in.contains_key(version.as_str());
+    let is_quick = |placed: &Placed| {
+        let first = versions.iter().find(|version| !plan.named || has(placed, **version));
+        let is_first = first == Some(&version);
+        placed.row.checks.iter().all(|check| check::is_quick(check, is_first, plan.named))
+    };
+    let of_version = rows.iter().filter(|placed| has(placed, version));
+    of_version.filter(|placed| plan.full || is_quick(placed)).collect()
 }
 
 async fn judge_in(
@@ -171,8 +175,9 @@ fn needed(plan: &Plan, version: Version, rows: &[&Placed]) -> Vec<&'static Probe
     let asked = |probe: &Probe| {
         let named =
             |check: &&&str| rows.iter().any(|placed| placed.row.checks.iter().any(|one| one == **check));
-        // A quick run judges the lines that it sees anyway.
-        (wire && plan.full && !probe.rough) || probe.checks.iter().any(|check| named(&check))
+        // A quick run judges the lines that it sees anyway, but named rows may ask for none.
+        (wire && (plan.full || plan.named && !probe.rare) && !probe.rough)
+            || probe.checks.iter().any(|check| named(&check))
     };
     check::probes()
         .filter(|probe| probe.era.has(version) && probe.needs.missing(&plan.target).is_none())

@@ -246,6 +246,7 @@ fn judged(server: Older, host: &str, row: &str) -> Outcome {
         rows: rows.into_iter().filter(|placed| placed.row.id == row).collect(),
         versions: Vec::new(),
         full: true,
+        named: false,
         demanded: false,
         hosts: hosts.iter().filter(|known| known.id == host).cloned().collect(),
         at_once: 1,

@@ -156,6 +156,7 @@ pub(crate) fn plan(fault: Fault, rows: impl Fn(&str) -> bool, versions: &[Versio
         rows,
         versions: versions.to_vec(),
         full: true,
+        named: false,
         demanded,
         hosts: Vec::new(),
         at_once: 4,
@@ -209,6 +210,34 @@ fn a_quick_run_starts_a_healthy_server_once_for_each_version_and_twice_more_in_e
     // A call that lasts is given up together with its connection.
     let given_up = 1;
     assert_eq!(starts.get(), VERSIONS.len() + 2 * found.versions.len() + given_up);
+}
+
+/// Rows that are named are asked as a quick run asks, also those that it leaves out; a rule of the lines needs its questions.
+#[test]
+fn named_rows_are_asked_by_the_means_of_a_quick_run() {
+    let ask = |fault, row: &str| {
+        let quick = Arc::new(Wishes { quick: true, seed: 1, ..Wishes::default() });
+        let plan =
+            Plan { full: false, named: true, wishes: quick, ..plan(fault, |id| id == row, &VERSIONS, false) };
+        let total = Cell::new(0);
+        let news = |one| {
+            if let conformance::News::Asked { total: all, .. } = one {
+                total.set(all);
+            }
+        };
+        let found = in_paused_time(async { conformance::judge(&plan, &news).await });
+        (found, total.get())
+    };
+    let failed = |found: &Findings| {
+        found.protocol.iter().filter(|one| matches!(one.outcome, Outcome::Failed(_))).count()
+    };
+    let (found, asked) = ask(Fault::PromptsByConnection, "prompts.same-everywhere");
+    assert_eq!((failed(&found), asked, found.versions.len()), (1, 1, 2), "it is rare");
+    let (found, asked) = ask(Fault::MarksByteOrder, "stdio.only-messages");
+    assert_eq!(failed(&found), 2, "in each era");
+    assert!(asked > 20, "only {asked} questions show lines");
+    let (_, asked) = ask(Fault::None, "tools.unknown");
+    assert_eq!(asked, 2, "once in each era");
 }
 
 #[test]

@@ -70,10 +70,10 @@ pub(crate) fn probes() -> impl Iterator<Item = &'static Probe> {
     placed().map(|(probe, _)| probe)
 }
 
-/// Whether a check is asked in a quick run, in the first version that is judged or in another.
-pub(crate) fn is_quick(check: &str, is_first: bool) -> bool {
+/// Whether a check is asked in a quick run, in the first version that is judged or in another, and where its row was named.
+pub(crate) fn is_quick(check: &str, is_first: bool, is_named: bool) -> bool {
     let probe = placed().find(|(probe, _)| probe.checks.contains(&check));
-    probe.is_none_or(|(probe, manner)| !probe.rare && (is_first || !manner.is_once()))
+    probe.is_none_or(|(probe, manner)| (is_named || !probe.rare) && (is_first || !manner.is_once()))
 }
 
 /// Whether a probe shares connections with other questions.
