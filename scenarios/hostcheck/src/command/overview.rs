@@ -79,7 +79,7 @@ fn mend(cause: &Cause) -> Mend {
         },
         message: cause.message.clone(),
         right: cause.expected.clone().filter(|right| !right.is_empty()),
-        seen: cause.telling().map(str::to_owned),
+        seen: cause.seen.clone(),
         shows_in: columns::in_order(cause.columns.iter().map(String::as_str))
             .into_iter()
             .map(str::to_owned)

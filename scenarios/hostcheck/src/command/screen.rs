@@ -8,7 +8,9 @@ use reports::Works;
 use schemas::Version;
 
 use super::columns;
-use crate::conformance::{About, Cause, Findings, Judged, Level, Outcome, Placed, VERSIONS, Weight, causes};
+use crate::conformance::{
+    About, Cause, Findings, Judged, Level, Needed, Outcome, Placed, VERSIONS, Weight, causes,
+};
 use crate::print::shown;
 
 /// Most causes that are told, four lines each.
@@ -161,11 +163,11 @@ pub(super) fn breaks_the_host(judged: &Judged, rows: &[Placed]) -> bool {
 /// Whether the server works in a host, by what was judged there: that it opens, shows its tools and answers a call has to
 /// be seen.
 pub(super) fn works<'a>(judged: impl IntoIterator<Item = &'a Judged>, rows: &[Placed]) -> Works {
-    let of_one = |one: &Judged| match (&one.outcome, one.row.as_str()) {
+    let needed = |row: &str| rows.iter().find(|placed| placed.row.id == row)?.row.works;
+    let of_one = |one: &Judged| match (&one.outcome, needed(&one.row)) {
         _ if breaks_the_host(one, rows) => Works::No,
-        (Outcome::Unknown(_), "hosts.opens" | "hosts.tools" | "hosts.call")
-        | (Outcome::CouldNotRun(_), "hosts.opens" | "hosts.tools") => Works::NotKnown,
-        (Outcome::Unknown(_), _) => Works::AsFarAsKnown,
+        (Outcome::Unknown(_), Some(_)) | (Outcome::CouldNotRun(_), Some(Needed::Seen)) => Works::NotKnown,
+        (Outcome::Unknown(_), None) => Works::AsFarAsKnown,
         _ => Works::Yes,
     };
     judged.into_iter().map(of_one).max().unwrap_or(Works::NotKnown)
@@ -223,7 +225,7 @@ fn entry(cause: &Cause) -> String {
     let expected = cause.expected.as_deref().filter(|expected| !expected.is_empty());
     let right = expected.map(|expected| format!("; right is: {}", expected.trim_end_matches('.')));
     let right = right.unwrap_or_default();
-    let seen = cause.telling().map(|seen| format!("; seen: {seen}")).unwrap_or_default();
+    let seen = cause.seen.as_ref().map(|seen| format!("; seen: {seen}")).unwrap_or_default();
     let _ = writeln!(
         text,
         "{:9} in {}{}",
@@ -250,6 +252,28 @@ fn short(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_rows_say_what_must_be_seen_of_a_host() {
+        let rows = crate::conformance::rows().unwrap();
+        let unknown = || Outcome::Unknown(String::new());
+        let unasked = || Outcome::CouldNotRun(String::new());
+        for (row, outcome, wanted) in [
+            ("hosts.opens", unasked(), Works::NotKnown),
+            ("hosts.tools", unknown(), Works::NotKnown),
+            ("hosts.call", unknown(), Works::NotKnown),
+            ("hosts.call", unasked(), Works::Yes),
+            ("hosts.end", unknown(), Works::AsFarAsKnown),
+        ] {
+            let mut rows = rows.clone();
+            assert_eq!(works(&[Judged::bare(row, "codex@1", outcome.clone())], &rows), wanted, "{row}");
+            for placed in rows.iter_mut().filter(|placed| placed.row.id == row) {
+                placed.row.works = Some(Needed::Seen);
+            }
+            let told = works(&[Judged::bare(row, "codex@1", outcome)], &rows);
+            assert_eq!(told, Works::NotKnown, "{row} by its field alone");
+        }
+    }
 
     fn findings(protocol: Vec<Judged>) -> Findings {
         let about = About { name: Some("mine".to_owned()), version: Some(String::new()), ..About::default() };

@@ -19,23 +19,6 @@ pub enum Weight {
     Should,
 }
 
-/// How what was seen begins where it is a line of the server.
-pub(crate) const LINE: &str = "the line ";
-/// How it begins where texts are longer than what a host shows.
-pub(crate) const TOO_LONG: &str = "too long: ";
-/// How it begins where it tells what a host does.
-pub(crate) const HOST_DOES: &str = "the host does this: ";
-
-impl Cause {
-    /// What came, where its author learns from it: a result is the plain opposite of what the message says, but an error may
-    /// tell why it came, and a line where from.
-    pub(crate) fn telling(&self) -> Option<&str> {
-        let tells =
-            |seen: &&str| ["error ", LINE, TOO_LONG, HOST_DOES].iter().any(|one| seen.starts_with(one));
-        self.observed.as_deref().filter(tells)
-    }
-}
-
 /// One fault, with all places where it shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cause {
@@ -45,8 +28,8 @@ pub struct Cause {
     pub message: String,
     /// What would be right, where the check says it.
     pub expected: Option<String>,
-    /// What came instead where the fault was first seen.
-    pub observed: Option<String>,
+    /// What came where the fault was first seen, if its author learns from it.
+    pub seen: Option<String>,
     /// The rows that it fails.
     pub rows: BTreeSet<String>,
     /// The versions and hosts in which it shows.
@@ -64,7 +47,7 @@ pub fn causes(findings: &Findings, rows: &[Placed]) -> Vec<Cause> {
     let sdks = Sdks::of(findings.protocol.iter());
     for judged in findings.protocol.iter().chain(&findings.hosts) {
         let Some(placed) = rows.iter().find(|placed| placed.row.id == judged.row) else { continue };
-        let Some(Fault { message, expected, observed }) = fault(judged, &placed.row.says) else { continue };
+        let Some(Fault { message, expected, seen }) = fault(judged, &placed.row.says) else { continue };
         let weight = match (&judged.outcome, placed.row.level) {
             (Outcome::Flaky(_), _) => Weight::Flaky,
             (_, Level::Must) => Weight::Must,
@@ -76,7 +59,7 @@ pub fn causes(findings: &Findings, rows: &[Placed]) -> Vec<Cause> {
             weight,
             message,
             expected,
-            observed,
+            seen,
             rows: BTreeSet::new(),
             columns: BTreeSet::new(),
             source: source.clone(),
@@ -120,16 +103,16 @@ fn fault(judged: &Judged, says: &str) -> Option<Fault> {
         None => (message.to_owned(), false),
     };
     let expected = seen.and_then(|seen| seen.expected.clone());
-    let observed = seen.and_then(|seen| seen.observed.clone());
-    let observed = observed.map(|seen| if of_wire { format!("{LINE}{seen}") } else { seen });
-    Some(Fault { message, expected, observed })
+    let seen = seen.filter(|seen| seen.tells).and_then(|seen| seen.observed.clone());
+    let seen = seen.map(|seen| if of_wire { format!("the line {seen}") } else { seen });
+    Some(Fault { message, expected, seen })
 }
 
 /// A fault as it was seen in one place.
 struct Fault {
     message: String,
     expected: Option<String>,
-    observed: Option<String>,
+    seen: Option<String>,
 }
 
 #[cfg(test)]
@@ -139,7 +122,8 @@ mod tests {
 
     fn failed(row: &str, column: &str, message: &str) -> Judged {
         let expected = Some("an answer".to_owned());
-        let evidence = Evidence { message: message.to_owned(), expected, observed: None, at_ms: 0 };
+        let evidence =
+            Evidence { message: message.to_owned(), expected, observed: None, tells: false, at_ms: 0 };
         Judged::bare(row, column, Outcome::Failed(vec![evidence]))
     }
 
@@ -195,5 +179,21 @@ mod tests {
         }
         let page = "https://modelcontextprotocol.io/specification/2026-07-28/basic/index#error-codes";
         assert_eq!(source("messages.invalid-params", "2026-07-28"), page);
+    }
+
+    #[test]
+    fn what_was_seen_is_told_where_the_evidence_says_so_whatever_its_words() {
+        let seen = |observed: &str, tells: bool| {
+            let observed = Some(observed.to_owned());
+            let evidence =
+                Evidence { message: "wrong".to_owned(), expected: None, observed, tells, at_ms: 0 };
+            let protocol =
+                vec![Judged::bare("lifecycle.ping", "2025-11-25", Outcome::Failed(vec![evidence]))];
+            let about = super::super::About::default();
+            let findings = Findings { about, versions: Vec::new(), protocol, hosts: Vec::new() };
+            causes(&findings, &super::super::rows().unwrap()).remove(0).seen
+        };
+        assert_eq!(seen("it asks for a key", true).as_deref(), Some("it asks for a key"));
+        assert_eq!(seen("error in another place", false), None);
     }
 }

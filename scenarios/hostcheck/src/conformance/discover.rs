@@ -257,7 +257,7 @@ async fn judge(session: &mut Session, reply: Reply) -> Result<Speaks, String> {
         return Err(format!("{said}: {}", short(line)));
     }
     let Reply::Result(opening) = reply else {
-        return Err(format!("the server does not speak {version}: {}", short(&reply.say())));
+        return Err(format!("the server does not speak {version}: {}", short(&reply.say().text)));
     };
     if version.is_modern() {
         let offered = opening.get("supportedVersions").and_then(Value::as_array).cloned().unwrap_or_default();

@@ -15,11 +15,10 @@ use serde_json::Value;
 use super::arguments;
 use super::blame::{Blame, Known};
 use super::busy;
-use super::causes::{HOST_DOES, TOO_LONG};
 use super::discover::Discovered;
 use super::lab::Wishes;
 use super::meeting::{EXIT_WITHIN, Met, meet};
-use super::outcome::{Judged, Outcome, over_tries};
+use super::outcome::{self, Judged, Observed, Outcome, over_tries};
 use super::plan::Plan;
 use super::row::{HOSTS, Placed};
 use super::turns::Turns;
@@ -174,11 +173,22 @@ fn pick_tool(wishes: &Wishes, found: &Discovered) -> Result<(String, Value), Out
 }
 
 impl Met {
-    fn fail(&self, message: impl Into<String>, expected: &str, observed: &str) -> Outcome {
+    fn fail(
+        &self,
+        message: impl Into<String>,
+        expected: &str,
+        observed: &(impl outcome::Seen + ?Sized),
+    ) -> Outcome {
         self.record.failed(message, expected, observed)
     }
 
-    fn expect(&self, holds: bool, message: &str, expected: &str, observed: &str) -> Outcome {
+    fn expect(
+        &self,
+        holds: bool,
+        message: &str,
+        expected: &str,
+        observed: &(impl outcome::Seen + ?Sized),
+    ) -> Outcome {
         if holds { Outcome::Passed } else { self.fail(message, expected, observed) }
     }
 }
@@ -391,7 +401,7 @@ impl Seen<'_> {
         let long = cut.iter().map(|(what, text)| format!("{what} has {}", text.chars().count()));
         let long = long.collect::<Vec<_>>().join(", ");
         let max = names.description_max.unwrap_or_default();
-        let seen = format!("{TOO_LONG}the host shows {max} characters; {long}");
+        let seen = Observed::telling(format!("too long: the host shows {max} characters; {long}"));
         let message = "the host cuts descriptions of tools that are longer than its limit";
         self.met.expect(cut.is_empty(), message, "texts that fit the limit", &seen)
     }
@@ -464,7 +474,8 @@ impl Seen<'_> {
         } else {
             format!(", and {} s later it still runs", EXIT_WITHIN.as_secs())
         };
-        let seen = format!("{HOST_DOES}{}{waited}\n{}", told_end(steps), last_events(met));
+        let seen = format!("the host does this: {}{waited}\n{}", told_end(steps), last_events(met));
+        let seen = Observed::telling(seen);
         let message = "the server does not end by what the host does, short of force";
         met.expect(ended, message, "an end soon after stdin is closed or a signal came", &seen)
     }

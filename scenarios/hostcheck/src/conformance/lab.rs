@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::discover::Discovered;
 use super::heard::Heard;
 use super::lent::{Lent, Pool};
-use super::outcome::Outcome;
+use super::outcome::{Outcome, Seen};
 use super::session::{ANSWER_WITHIN, Reply, Session};
 use super::target::Target;
 use super::wire::{Record, Wire};
@@ -227,7 +227,7 @@ impl Lab {
         check: &'static str,
         message: impl Into<String>,
         expected: &str,
-        observed: &str,
+        observed: &(impl Seen + ?Sized),
     ) {
         let failed = self.record.borrow().failed(message, expected, observed);
         self.tell(check, failed);
@@ -240,7 +240,7 @@ impl Lab {
         holds: bool,
         message: &str,
         expected: &str,
-        observed: &str,
+        observed: &(impl Seen + ?Sized),
     ) {
         if holds {
             self.pass(check);

@@ -57,7 +57,13 @@ mod tests {
     #[test]
     fn no_text_of_the_findings_keeps_a_secret() {
         let said = || "it said hunter22 twice: hunter22".to_owned();
-        let evidence = Evidence { message: said(), expected: Some(said()), observed: Some(said()), at_ms: 0 };
+        let evidence = Evidence {
+            message: said(),
+            expected: Some(said()),
+            observed: Some(said()),
+            tells: false,
+            at_ms: 0,
+        };
         let judged = |outcome| Judged {
             row: "a".to_owned(),
             column: "b".to_owned(),

@@ -53,7 +53,7 @@ pub use lab::Wishes;
 pub use mask::text as masked;
 pub use outcome::{Evidence, Judged, Outcome};
 pub use plan::Plan;
-pub use row::{Area, Level, Placed, Row};
+pub use row::{Area, Level, Needed, Placed, Row};
 pub use rows::all as rows;
 pub use stream::{Asked, events, hosts as host_columns, versions as version_columns};
 pub use target::{Inside, Program, Target};

@@ -1,6 +1,7 @@
 //! The outcome of a check, with its evidence. A check without an answer has not passed.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use reports::event::{Status, WireLine};
 
@@ -32,8 +33,53 @@ pub struct Evidence {
     pub expected: Option<String>,
     /// An excerpt of the wire.
     pub observed: Option<String>,
+    /// Whether that tells the author of a server more than that it is not what was expected.
+    pub tells: bool,
     /// The time, in milliseconds since the start of the server.
     pub at_ms: u64,
+}
+
+/// What came, as a probe tells it.
+#[derive(Debug, Clone)]
+pub(crate) struct Observed {
+    pub(crate) text: String,
+    /// Whether it tells more than that it is not what was expected, like the words of an error.
+    pub(crate) tells: bool,
+}
+
+impl Observed {
+    pub(crate) fn telling(text: impl Into<String>) -> Self {
+        Self { text: text.into(), tells: true }
+    }
+}
+
+/// What stands for what came: a plain text tells nothing more.
+pub(crate) trait Seen {
+    fn observed(&self) -> Observed;
+}
+
+impl Seen for str {
+    fn observed(&self) -> Observed {
+        Observed { text: self.to_owned(), tells: false }
+    }
+}
+
+impl Seen for String {
+    fn observed(&self) -> Observed {
+        self.as_str().observed()
+    }
+}
+
+impl Seen for Observed {
+    fn observed(&self) -> Observed {
+        self.clone()
+    }
+}
+
+impl fmt::Display for Observed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.text)
+    }
 }
 
 impl Outcome {

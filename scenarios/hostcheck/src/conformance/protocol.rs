@@ -466,6 +466,7 @@ fn broken(rule: &str, records: &[(&str, &Record)]) -> Vec<Evidence> {
                     message: format!("{}{WHILE}{name})", broken.message),
                     expected: meaning.map(|known| known.meaning.to_owned()),
                     observed: Some(broken.line.clone()),
+                    tells: true,
                     at_ms: broken.at_ms,
                 });
             }

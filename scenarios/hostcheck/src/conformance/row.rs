@@ -28,6 +28,16 @@ impl Level {
     }
 }
 
+/// What must be seen of a row about a host before the server counts as working there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Needed {
+    /// It must be seen.
+    Seen,
+    /// It must be seen where it could be asked.
+    SeenIfAsked,
+}
+
 /// One file: the rows of an area.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -64,6 +74,8 @@ pub struct Row {
     /// Whether it is about the lines of a pipe, which a server at an address does not write.
     #[serde(default)]
     pub of_pipes: bool,
+    /// For a row about a host: how much of it must be seen before the server counts as working there.
+    pub works: Option<Needed>,
     /// Why the row has no check.
     pub excluded: Option<String>,
 }

@@ -76,7 +76,7 @@ mod tests {
 
     fn failed(row: &str, observed: &str) -> Judged {
         let observed = Some(observed.to_owned());
-        let evidence = Evidence { message: String::new(), expected: None, observed, at_ms: 0 };
+        let evidence = Evidence { message: String::new(), expected: None, observed, tells: false, at_ms: 0 };
         Judged::bare(row, "2025-11-25", Outcome::Failed(vec![evidence]))
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use schemas::Version;
 use serde_json::{Map, Value, json};
 
+use super::outcome::{Observed, Seen as _};
 use super::wire::Wire;
 
 /// Time limit of an answer.
@@ -66,16 +67,18 @@ impl Reply {
     }
 
     /// The answer, as a text.
-    pub(crate) fn say(&self) -> String {
-        match self {
+    pub(crate) fn say(&self) -> Observed {
+        let text = match self {
             Self::Result(result) => format!("result {result}"),
-            Self::Error(error) => format!("error {error}"),
+            // A result is the plain opposite of what was expected, but an error may tell why it came.
+            Self::Error(error) => return Observed::telling(format!("error {error}")),
             Self::Misaddressed(line) => {
                 format!("an answer whose id is not that of the request, which hosts drop: {line}")
             }
             Self::Silent => "no answer in the time that hosts wait".to_owned(),
             Self::Gone => "no answer: the server ended or closed its stdout".to_owned(),
-        }
+        };
+        text.observed()
     }
 }
 

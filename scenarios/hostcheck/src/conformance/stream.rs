@@ -164,8 +164,13 @@ mod tests {
     fn a_failure_is_told_with_the_page_of_its_own_version() {
         let rows = super::super::rows().unwrap();
         let failed = |version: Version| {
-            let evidence =
-                Evidence { message: "no refusal".to_owned(), expected: None, observed: None, at_ms: 0 };
+            let evidence = Evidence {
+                message: "no refusal".to_owned(),
+                expected: None,
+                observed: None,
+                tells: false,
+                at_ms: 0,
+            };
             Judged::bare("messages.invalid-cursor", version.as_str(), Outcome::Failed(vec![evidence]))
         };
         let versions = [Version::V2025_11_25, Version::V2026_07_28];

@@ -18,7 +18,7 @@ use tokio::time::Instant;
 
 use super::heard::Heard;
 use super::mask;
-use super::outcome::{Evidence, Outcome};
+use super::outcome::{Evidence, Observed, Outcome, Seen};
 use super::spread::{self, Spread};
 
 /// Longest line of a server that is kept, in bytes.
@@ -75,12 +75,19 @@ impl Record {
     }
 
     /// A failure with its evidence; an empty text stands for none.
-    pub(crate) fn failed(&self, message: impl Into<String>, expected: &str, observed: &str) -> Outcome {
-        let observed = self.excerpt(observed, EVIDENCE_CHARS_MAX);
+    pub(crate) fn failed(
+        &self,
+        message: impl Into<String>,
+        expected: &str,
+        observed: &(impl Seen + ?Sized),
+    ) -> Outcome {
+        let Observed { text, tells } = observed.observed();
+        let observed = self.excerpt(&text, EVIDENCE_CHARS_MAX);
         Outcome::Failed(vec![Evidence {
             message: message.into(),
             expected: (!expected.is_empty()).then(|| expected.to_owned()),
             observed: (!observed.is_empty()).then_some(observed),
+            tells,
             at_ms: 0,
         }])
     }
