@@ -9,7 +9,7 @@ use std::time::Duration;
 use schemas::Version;
 use serde_json::Value;
 
-use super::session::{ANSWER_WITHIN, GRACE, Listed, Reply, SILENCE_AFTER, START_WITHIN, Session};
+use super::session::{GRACE, Listed, MUTE_START_WITHIN, Reply, SILENCE_AFTER, START_WITHIN, Session};
 use super::target::Target;
 use super::wire::{Record, Wire};
 
@@ -95,7 +95,7 @@ impl Discovered {
 
     /// Time limit of a first answer.
     pub(crate) fn opens_within(&self) -> Duration {
-        if self.is_mute { ANSWER_WITHIN } else { START_WITHIN }
+        if self.is_mute { MUTE_START_WITHIN } else { START_WITHIN }
     }
 
     /// What the server is in the newest version that it speaks.
@@ -142,7 +142,7 @@ pub(crate) async fn discover(
         Ok(first) if first.reply.is_answer() => {
             START_WITHIN.min(Duration::from_millis(first.took_ms) * SLOWER_MAX + SILENCE_AFTER)
         }
-        _ if is_silent(&met[0]) => ANSWER_WITHIN,
+        _ if is_silent(&met[0]) => MUTE_START_WITHIN,
         _ => START_WITHIN,
     };
     let later = others.map(|version| async move {
@@ -213,7 +213,11 @@ pub(crate) async fn discover(
         };
         found.is_mute = silent.is_some() && misaddressed.is_none();
         let waited = if found.is_mute {
-            format!(" within {} s of the first request", START_WITHIN.as_secs())
+            format!(
+                ": `initialize` was waited for {} s, and then it and `server/discover` {} s in new starts",
+                START_WITHIN.as_secs(),
+                MUTE_START_WITHIN.as_secs()
+            )
         } else {
             String::new()
         };

@@ -12,7 +12,9 @@ use super::wire::Wire;
 /// Time limit of an answer.
 pub(crate) const ANSWER_WITHIN: Duration = Duration::from_secs(10);
 /// Time limit of the first answer of a new process: some programs are downloaded first.
-pub(crate) const START_WITHIN: Duration = Duration::from_secs(60);
+pub(crate) const START_WITHIN: Duration = Duration::from_secs(30);
+/// Time limit of the first answer of a server that did not answer in [`START_WITHIN`] before.
+pub(crate) const MUTE_START_WITHIN: Duration = Duration::from_secs(4);
 /// Time after which hosts take silence as an answer.
 pub(crate) const SILENCE_AFTER: Duration = Duration::from_secs(3);
 /// Time for which unwanted messages are awaited.
