@@ -9,6 +9,7 @@ use std::time::Duration;
 use schemas::Version;
 use serde_json::Value;
 
+use super::pace::Pace;
 use super::session::{GRACE, Listed, MUTE_START_WITHIN, Reply, SILENCE_AFTER, START_WITHIN, Session};
 use super::target::Target;
 use super::wire::{Record, Wire};
@@ -49,6 +50,8 @@ pub(crate) struct Discovered {
     pub(crate) opened_ms: Option<u64>,
     /// Whether the server answered no handshake.
     pub(crate) is_mute: bool,
+    /// How long its tools took so far.
+    pub(crate) pace: Pace,
 }
 
 impl Discovered {

@@ -10,6 +10,7 @@ use std::time::Duration;
 use fake_hosts::AnyServer;
 use schemas::Version;
 use serde_json::Value;
+use tokio::time::Instant;
 
 use super::discover::Discovered;
 use super::heard::Heard;
@@ -197,6 +198,29 @@ impl Lab {
     /// Time limit of a call. A longer one is cancelled, and does not count as a failure.
     pub(crate) fn call_within(&self) -> Duration {
         if self.wishes.quick { QUICK_CALL_WITHIN } else { ANSWER_WITHIN }
+    }
+
+    /// Calls a tool, and remembers how long it took. A call that lasts too long is cancelled.
+    pub(crate) async fn call(&self, session: &mut Session, tool: &str, params: Value) -> Reply {
+        let (from, began) = (session.wire.received.len(), Instant::now());
+        let id = session.start("tools/call", params);
+        let reply = session.answer_to(&id, from, self.call_within()).await;
+        self.found.pace.note(tool, began.elapsed());
+        if reply == Reply::Silent {
+            session.cancel(&id, "it lasts too long");
+        }
+        reply
+    }
+
+    /// Whether a quick run knows that a tool is slow.
+    pub(crate) fn is_slow(&self, tool: &str) -> bool {
+        self.wishes.quick && self.found.pace.is_slow(tool) == Some(true)
+    }
+
+    /// Whether a quick run calls a tool no more: it is slow or may be, and the time for such calls is used up.
+    pub(crate) fn has_no_time_for(&self, tool: &str) -> bool {
+        let pace = &self.found.pace;
+        self.wishes.quick && pace.is_spent() && pace.is_slow(tool) != Some(false)
     }
 
     pub(crate) fn pass(&mut self, check: &'static str) {

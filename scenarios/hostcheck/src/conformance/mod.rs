@@ -26,6 +26,7 @@ mod lent;
 mod mask;
 mod meeting;
 mod outcome;
+mod pace;
 mod plan;
 mod protocol;
 mod row;

@@ -4,6 +4,8 @@ mod fault;
 mod hosts;
 mod message;
 mod mutants;
+mod scripted;
+mod slow;
 mod tiny;
 mod web;
 mod zoo;

@@ -32,27 +32,35 @@ async fn soak(lab: &mut Lab) -> Result<(), Trouble> {
     let check = "tools.soak";
     let Some((mut session, mut callable)) = open(lab, check).await? else { return Ok(()) };
     // A tool that stays on this machine can be called the most.
-    callable.sort_by_key(|(_, tool, _)| !says(tool, "openWorldHint", false));
+    callable.sort_by_key(|(name, tool, _)| (lab.is_slow(name), !says(tool, "openWorldHint", false)));
     let (name, tool, arguments) = callable.swap_remove(0);
     let harmless = says(&tool, "readOnlyHint", true) && says(&tool, "openWorldHint", false);
     let calls = if harmless { CALLS_MAX } else { FEW_CALLS_MAX };
     let until = Instant::now() + SOAK_WITHIN;
+    let params = json!({"name": name, "arguments": arguments});
+    if lab.is_slow(&name) || lab.has_no_time_for(&name) {
+        lab.skip(check, "not asked: every tool that was called is slow");
+        return Ok(());
+    }
     let mut made = 0;
     while made < calls && Instant::now() < until {
-        let params = json!({"name": name, "arguments": arguments});
-        let from = session.wire.received.len();
-        let id = session.start("tools/call", params);
-        let within = if made == 0 { lab.call_within() } else { ANSWER_WITHIN };
-        let reply = session.answer_to(&id, from, within).await;
+        let reply = if made == 0 {
+            lab.call(&mut session, &name, params.clone()).await
+        } else {
+            session.ask("tools/call", params.clone()).await
+        };
         made += 1;
+        if made == 1 && reply == Reply::Silent {
+            session.retire();
+            lab.skip(check, format!("`{name}` is not answered within {} s", lab.call_within().as_secs()));
+            return Ok(());
+        }
+        if made == 1 && lab.is_slow(&name) {
+            lab.skip(check, format!("`{name}` is slow"));
+            return Ok(());
+        }
         if reply.is_answer() {
             continue;
-        }
-        if made == 1 && reply == Reply::Silent {
-            session.cancel(&id, "it lasts too long");
-            session.retire();
-            lab.skip(check, format!("`{name}` is not answered within {} s", within.as_secs()));
-            return Ok(());
         }
         let message = format!("call {made} of `{name}` on one connection is not answered");
         lab.fail(check, message, "an answer to every call", &reply.say());
