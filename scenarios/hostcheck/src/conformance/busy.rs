@@ -45,6 +45,13 @@ fn work_and_wait_ns() -> Option<(u64, u64)> {
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
+/// Whether a busy machine may be why something was not done after this time that takes so long on an idle one.
+pub(crate) fn may_explain(waited_ms: u64, idle_ms: u64) -> bool {
+    #[expect(clippy::cast_precision_loss, reason = "limits are minutes at most")]
+    let (waited, idle) = (waited_ms as f64, idle_ms as f64);
+    waited <= idle * STRETCH_MAX
+}
+
 /// The host with its limits for the start and the end of a server stretched.
 #[expect(
     clippy::cast_possible_truncation,
@@ -76,6 +83,7 @@ mod tests {
         assert!(close(60, 0, 1.0) && close(60, 5, 1.0));
         assert!(close(60, 90, 2.5) && close(60, 60_000, STRETCH_MAX));
         assert!((1.0..=STRETCH_MAX).contains(&slowdown()));
+        assert!(may_explain(30_000, 2_000) && !may_explain(30_000, 100));
     }
 
     #[test]

@@ -74,11 +74,15 @@ const REFUSED_VERSION: &str = "protocol version ";
 const ENDED: &str = "the server ended during the handshake";
 /// How the reason of a host ends that gave a server up for its list.
 const LIST_TOO_SLOW: &str = "was not answered in time";
+/// How the reasons of a host end that waited in vain for the server to open.
+const TOO_SLOW: [&str; 2] = ["in time", "the probe got no answer"];
+/// What is told of a failure that does not come again.
+const NOT_ALONE: &str = "; it failed beside other servers of this run, and not alone";
 /// The most errors of one kind that are shown.
 const SHOWN: usize = 3;
 
 /// Connects one host and judges what happened. What can depend on how busy the machine is and fails beside others is asked
-/// again while nothing else runs: such a failure counts only if it comes again.
+/// again while nothing else runs: a limit that was over counts only if it is over again, any other failure is one of two.
 pub(crate) async fn judge(
     profile: &Arc<Profile>,
     server_name: &str,
@@ -118,14 +122,20 @@ pub(crate) async fn judge(
         meet(profile, server_name, &plan.target, &plan.wishes, call).await
     };
     let mut tries = vec![first];
+    let mut was_alone = true;
     if is_late(&tries[0]) {
         let second = {
             let _turn = turns.alone().await;
             again().await
         };
         let differs = !is_late(&second);
-        tries = vec![second];
-        if differs {
+        let seen = Seen { profile, server: server_name, found, met: &tries[0], tool: tool() };
+        was_alone = !differs || seen.only_wanted_time(second.opened_ms);
+        if was_alone {
+            tries.clear();
+        }
+        tries.push(second);
+        if differs && was_alone {
             let _turn = turns.alone().await;
             tries.push(again().await);
         }
@@ -138,14 +148,17 @@ pub(crate) async fn judge(
                 let none = || Outcome::CouldNotRun("the row has no check".to_owned());
                 outcomes.reduce(Outcome::and).unwrap_or_else(none)
             };
-            let mut outcomes: Vec<Outcome> = tries.iter().map(of_try).collect();
+            let mut outcomes: Vec<(Outcome, &Met)> = tries.iter().map(|met| (of_try(met), met)).collect();
             // A conversation that never began says nothing about what comes after its beginning.
-            if outcomes.iter().any(|one| !matches!(one, Outcome::CouldNotRun(_))) {
-                outcomes.retain(|one| !matches!(one, Outcome::CouldNotRun(_)));
+            if outcomes.iter().any(|(one, _)| !matches!(one, Outcome::CouldNotRun(_))) {
+                outcomes.retain(|(one, _)| !matches!(one, Outcome::CouldNotRun(_)));
             }
-            let bad = outcomes.iter().position(|one| matches!(one, Outcome::Failed(_)));
-            let outcome = over_tries(outcomes);
-            let transcript = bad.map(|place| tries[place].record.transcript.clone());
+            let bad = outcomes.iter().find(|(one, _)| matches!(one, Outcome::Failed(_)));
+            let transcript = bad.map(|(_, met)| met.record.transcript.clone());
+            let outcome = match over_tries(outcomes.into_iter().map(|(one, _)| one).collect()) {
+                Outcome::Flaky(why) if !was_alone => Outcome::Flaky(format!("{why}{NOT_ALONE}")),
+                outcome => outcome,
+            };
             Judged {
                 transcript: transcript.unwrap_or_default(),
                 ..Judged::bare(&placed.row.id, &profile.id, outcome)
@@ -274,6 +287,30 @@ impl Seen<'_> {
     /// The name by which the model sees a tool.
     fn shown(&self, tool: &str) -> Option<String> {
         shown_name(&self.profile.names, self.server, tool)
+    }
+
+    /// Whether nothing failed but by limits of the host that a busy machine may use up, for a server that opens in this time
+    /// while nothing else runs.
+    fn only_wanted_time(&self, alone_ms: Option<u64>) -> bool {
+        let met = self.met;
+        let failed = OF_TIME.iter().filter(|check| matches!(self.check(check), Outcome::Failed(_)));
+        failed.copied().all(|check| match check {
+            "host.end" => true,
+            "host.tools" => met.notes.iter().any(|note| note.ends_with(LIST_TOO_SLOW)),
+            "host.opens" => {
+                let in_vain =
+                    met.failed.as_ref().is_none_or(|why| TOO_SLOW.iter().any(|end| why.ends_with(end)));
+                let opening = &self.profile.opening;
+                let probe_ms = opening.probe_timeout_ms.saturating_sub(*opening.probe_margin_ms);
+                // What a server refuses after an unanswered probe it may refuse because of the probe.
+                let gave_probe_up = *opening.probe && met.failed_ms.is_some_and(|at_ms| at_ms >= probe_ms);
+                let waited_ms = if in_vain { met.failed_ms } else { Some(probe_ms) };
+                let times = waited_ms.zip(alone_ms);
+                (in_vain || gave_probe_up)
+                    && times.is_none_or(|(waited, alone)| busy::may_explain(waited, alone))
+            }
+            _ => false,
+        })
     }
 
     fn opens(&self) -> Outcome {

@@ -55,6 +55,8 @@ pub(crate) struct Met {
     pub(crate) moments: Moments,
     /// When the host had opened the server, in milliseconds since its start.
     pub(crate) opened_ms: Option<u64>,
+    /// When the host gave it up, in the same way.
+    pub(crate) failed_ms: Option<u64>,
     /// Requests of the server that the host refused as unknown.
     pub(crate) refused: Vec<String>,
 }
@@ -226,6 +228,7 @@ impl Met {
             }
             HostEventKind::Failed(reason) => {
                 self.failed = Some(reason.clone());
+                self.failed_ms = Some(event.at_ms);
                 self.moments.opened = Some(self.blames.lines());
             }
             HostEventKind::Model(entry) if entry.carrier == Carrier::Tools => {

@@ -1,6 +1,7 @@
 //! The suite for any server: mutants that it must catch, and a server without a fault.
 
 mod fault;
+mod flaky;
 mod hosts;
 mod message;
 mod mutants;
