@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use reports::event::WireLine;
 use schemas::Version;
 
 use super::check::{self, Needs, Probe};
@@ -49,6 +50,8 @@ struct Told {
     /// Whether no other question used its connections before.
     is_alone: bool,
     record: Record,
+    /// The transcripts of checks that failed in another try than that of the record.
+    elsewhere: BTreeMap<&'static str, Vec<WireLine>>,
 }
 
 /// Judges every row in every version. `open` holds connections that are open already; `done` is called after each probe.
@@ -348,7 +351,7 @@ impl Question<'_> {
         let trouble = (probe.run)(&mut lab).await.err().map(|trouble| trouble.0);
         let is_alone = !lab.was_lent();
         let (outcomes, record) = lab.finish();
-        Told { probe, outcomes, trouble, is_alone, record }
+        Told { probe, outcomes, trouble, is_alone, record, elsewhere: BTreeMap::new() }
     }
 }
 
@@ -368,7 +371,18 @@ impl Told {
         };
         let outcomes = probe.checks.iter().map(of_all).collect();
         let bad = tries.iter().position(Self::is_failing).unwrap_or_default();
-        Self { outcomes, ..tries.swap_remove(bad) }
+        let not_there = probe.checks.iter().filter(|check| !tries[bad].failing().contains(*check));
+        let of_other = |check: &&'static str| {
+            let other = tries.iter().find(|told| told.failing().contains(check))?;
+            Some((*check, other.record.transcript.clone()))
+        };
+        let elsewhere = not_there.filter_map(of_other).collect();
+        Self { outcomes, elsewhere, ..tries.swap_remove(bad) }
+    }
+
+    /// The conversation in which a check failed.
+    fn transcript(&self, check: &str) -> &[WireLine] {
+        self.elsewhere.get(check).unwrap_or(&self.record.transcript)
     }
 
     /// The checks that did not hold, or whose question was never reached. What can't be asked of this server is neither.
@@ -387,12 +401,12 @@ impl Told {
 fn row(placed: &Placed, version: Version, target: &Target, told: &[Told]) -> Judged {
     let mut judged: Option<Judged> = None;
     for check in &placed.row.checks {
-        let (outcome, record) = match check.strip_prefix("wire.") {
+        let (outcome, transcript) = match check.strip_prefix("wire.") {
             Some(rule) => wire(rule, told),
             None => answered(check, target, told),
         };
         let evidence = match &outcome {
-            Outcome::Failed(_) => record.map(|record| record.transcript.clone()).unwrap_or_default(),
+            Outcome::Failed(_) | Outcome::Flaky(_) => transcript.to_vec(),
             _ => Vec::new(),
         };
         judged = Some(match judged.take() {
@@ -414,40 +428,40 @@ fn row(placed: &Placed, version: Version, target: &Target, told: &[Told]) -> Jud
     })
 }
 
-fn answered<'a>(check: &str, target: &Target, told: &'a [Told]) -> (Outcome, Option<&'a Record>) {
+fn answered<'a>(check: &str, target: &Target, told: &'a [Told]) -> (Outcome, &'a [WireLine]) {
     if let Some(told) = told.iter().find(|told| told.probe.checks.contains(&check)) {
-        return (told.outcome(check), Some(&told.record));
+        return (told.outcome(check), told.transcript(check));
     }
     match check::needs(check).and_then(|needs| needs.missing(target)) {
-        Some(reason) => (Outcome::NotApplicable(reason.to_owned()), None),
-        None => (Outcome::CouldNotRun("it was not asked".to_owned()), None),
+        Some(reason) => (Outcome::NotApplicable(reason.to_owned()), &[]),
+        None => (Outcome::CouldNotRun("it was not asked".to_owned()), &[]),
     }
 }
 
 /// The outcome of a rule of the wire over all conversations.
-fn wire<'a>(rule: &str, told: &'a [Told]) -> (Outcome, Option<&'a Record>) {
+fn wire<'a>(rule: &str, told: &'a [Told]) -> (Outcome, &'a [WireLine]) {
     let records: Vec<(&str, &Record)> = told.iter().map(|told| (told.probe.name, &told.record)).collect();
     let evidence = broken(rule, &records);
     if !evidence.is_empty() {
         let first = told.iter().find(|told| told.record.broken.iter().any(|broken| broken.rule == rule));
-        return (Outcome::Failed(evidence), first.map(|told| &told.record));
+        return (Outcome::Failed(evidence), first.map_or(&[], |told| &told.record.transcript));
     }
     let seen =
         |wanted: &str| told.iter().any(|told| told.record.seen.keys().any(|name| name.starts_with(wanted)));
     let grew = told.iter().any(|told| told.record.progress_most >= 2);
     if rule == GROWTH && !grew {
         let why = "no request got two notifications of progress, so nothing could grow";
-        return (Outcome::NotApplicable(why.to_owned()), None);
+        return (Outcome::NotApplicable(why.to_owned()), &[]);
     }
     let gate = GATED.iter().find(|(name, _)| *name == rule).map(|(_, wanted)| *wanted);
     match gate {
         Some(wanted) if !wanted.iter().any(|wanted| seen(wanted)) => {
-            (Outcome::NotApplicable("the server sent no such message".to_owned()), None)
+            (Outcome::NotApplicable("the server sent no such message".to_owned()), &[])
         }
         _ if !told.iter().any(|told| !told.record.seen.is_empty()) => {
-            (Outcome::CouldNotRun("no line of the server was seen".to_owned()), None)
+            (Outcome::CouldNotRun("no line of the server was seen".to_owned()), &[])
         }
-        _ => (Outcome::Passed, None),
+        _ => (Outcome::Passed, &[]),
     }
 }
 

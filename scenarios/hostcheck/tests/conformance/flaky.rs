@@ -9,7 +9,7 @@ use rstest::rstest;
 use serde_json::json;
 
 use crate::mutants::in_paused_time;
-use crate::scripted::{AT_ONCE, Does, fits, target, tools};
+use crate::scripted::{AT_ONCE, Does, fits, judge, target, tools};
 
 /// Judges a server by one row in a host.
 fn in_host(target: Target, host: &str, row: &str) -> Judged {
@@ -104,4 +104,22 @@ fn an_initialize_that_is_refused_after_a_late_answer_to_the_probe_is_a_matter_of
         Does::Usual
     });
     assert_eq!(in_host(server, "claude-code@2.1.330", "hosts.opens").outcome, Outcome::Passed);
+}
+
+#[test]
+fn a_flaky_row_keeps_the_conversation_that_failed() {
+    let pings = Cell::new(0);
+    let server = target(&tools(&[]), move |_, message| {
+        let is_ping = message["method"] == "ping";
+        pings.set(pings.get() + usize::from(is_ping));
+        if is_ping && pings.get() != 2 {
+            return Does::Says(AT_ONCE, json!({"error": {"code": -32603, "message": "not now"}}));
+        }
+        Does::Usual
+    });
+    let found = judge(server, "lifecycle.ping", true);
+    let judged = &found.protocol[0];
+    let Outcome::Flaky(reason) = &judged.outcome else { panic!("{:?}", judged.outcome) };
+    assert!(reason.starts_with("2 of 3 times"), "{reason}");
+    assert!(shows(judged, "not now"), "{:?}", judged.transcript);
 }
