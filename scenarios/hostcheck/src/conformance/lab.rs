@@ -156,6 +156,14 @@ impl Lab {
         }
     }
 
+    /// A connection of the pool on which only rules were kept, to close it.
+    pub(crate) fn last(&self) -> Option<Session> {
+        let is_judged = |session: &Session| session.version == self.version && session.wire.is_judged();
+        let mut session = self.pool.as_ref()?.take(is_judged)?;
+        session.wire.go_on(Rc::clone(&self.record));
+        Some(session)
+    }
+
     async fn lend(&self, judged: bool) -> Result<Lent, Trouble> {
         while let Some(mut session) = self.take(judged) {
             session.wire.go_on(Rc::clone(&self.record));

@@ -244,6 +244,11 @@ async fn run(
             told.push((place, question.ask(probe, from).await));
             done();
         }
+        // A whole run asks about ends in every version.
+        if !plan.full && plan.target.has_pipes() {
+            let _turn = turns.in_turn().await;
+            told.push((usize::MAX, question.once(&check::FAREWELL, Some(shared)).await));
+        }
         told
     };
     let (mut told, others) = tokio::join!(after_each_other, futures_util::future::join_all(beside));

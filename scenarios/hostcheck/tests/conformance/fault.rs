@@ -91,4 +91,5 @@ pub(crate) enum Fault {
     ReadsNoResources,
     SetsNoLogLevel,
     TakesAnyLogLevel,
+    SaysGoodbye,
 }

@@ -241,6 +241,20 @@ fn named_rows_are_asked_by_the_means_of_a_quick_run() {
 }
 
 #[test]
+fn a_line_at_the_end_of_a_server_is_seen_in_every_version_of_a_quick_run() {
+    let wishes = Arc::new(Wishes { quick: true, seed: 1, ..Wishes::default() });
+    let all = plan(Fault::SaysGoodbye, |_| true, &VERSIONS, false);
+    let found =
+        in_paused_time(async { conformance::judge(&Plan { wishes, full: false, ..all }, &|_| {}).await });
+    let judged: Vec<_> = found.protocol.iter().filter(|one| one.row == "stdio.only-messages").collect();
+    assert_eq!(judged.len(), 2, "both eras are judged");
+    for one in judged {
+        let Outcome::Failed(evidence) = &one.outcome else { panic!("{}: {:?}", one.column, one.outcome) };
+        assert_eq!(evidence[0].observed.as_deref(), Some("goodbye"), "{}", one.column);
+    }
+}
+
+#[test]
 fn allowed_behaviour_fails_no_row() {
     let mut wrong = Vec::new();
     for (fault, row, version, wanted) in ALLOWED {

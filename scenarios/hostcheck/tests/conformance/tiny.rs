@@ -101,6 +101,9 @@ async fn serve(mut tiny: Tiny, input: DuplexStream, mut output: DuplexStream) ->
     }
     let out = tiny.end();
     let _ = output.write_all(&out).await;
+    if tiny.fault == Fault::SaysGoodbye {
+        let _ = output.write_all(b"goodbye\n").await;
+    }
     0
 }
 

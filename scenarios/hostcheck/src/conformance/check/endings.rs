@@ -7,14 +7,17 @@ use std::time::Duration;
 use fake_hosts::Signal;
 use serde_json::{Value, json};
 
-use super::probe::probes;
+use super::probe::{Era, Needs, Probe, probes};
 use super::tools;
 use crate::conformance::busy;
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::session::{ANSWER_WITHIN, Reply, Session};
+use crate::conformance::wire::Wire;
 
 /// Time limit for the end of a server that was told to end; no host waits longer before it uses force.
 const EXIT_WITHIN: Duration = Duration::from_secs(4);
+/// Time limit of the last lines of a connection that is closed after its questions.
+const LAST_LINES_WITHIN: Duration = Duration::from_secs(2);
 /// How many times slower a machine may be for that limit.
 const SLOWER_MAX: f64 = 4.0;
 /// Time for which a server is left alone before a signal: one that still works on its start may end by chance.
@@ -50,6 +53,27 @@ async fn exits(session: &mut Session) -> bool {
         let more = EXIT_WITHIN.mul_f64((busy::slowdown() / SLOWER_MAX - 1.0).max(0.0));
         !more.is_zero() && ends(more).await
     }
+}
+
+/// Closes a connection that questions shared, for what the server writes at its end. It answers no check of its own.
+pub(crate) static FAREWELL: Probe = Probe {
+    name: "the end of a connection",
+    checks: &[],
+    era: Era::Both,
+    needs: Needs::Pipes,
+    rough: false,
+    rare: false,
+    in_turn: true,
+    begins: false,
+    late: true,
+    run: |lab| Box::pin(farewell(lab)),
+};
+
+async fn farewell(lab: &mut Lab) -> Result<(), Trouble> {
+    let Some(mut session) = lab.last() else { return Ok(()) };
+    session.wire.close_input();
+    session.wire.run_until(LAST_LINES_WITHIN, Wire::is_silent_for_good).await;
+    Ok(())
 }
 
 const IN_TIME: &str = "the end of the process within 4 s";
@@ -93,7 +117,7 @@ async fn open_call(lab: &mut Lab) -> Result<(), Trouble> {
         Some((name, arguments)) => session.start("tools/call", json!({"name": name, "arguments": arguments})),
         None => session.start_sign_of_life(),
     };
-    session.wire.run_until(ANSWER_WITHIN, super::super::wire::Wire::is_written).await;
+    session.wire.run_until(ANSWER_WITHIN, Wire::is_written).await;
     session.wire.close_input();
     let ended = exits(&mut session).await;
     let message = "the server still runs after its stdin was closed with a call open";
@@ -166,14 +190,14 @@ async fn all_answered(session: &mut Session, ids: &[Value]) -> usize {
     let wanted = ids.len();
     let ids: BTreeSet<i64> = ids.iter().filter_map(Value::as_i64).collect();
     let from = session.wire.received.len();
-    let count = |wire: &super::super::wire::Wire| {
+    let count = |wire: &Wire| {
         let later = wire.received.iter().skip(from).filter_map(|line| line.message.as_ref());
         let answers = later.filter(|message| message.get("method").is_none());
         let answered: BTreeSet<i64> =
             answers.filter_map(|message| message.get("id")?.as_i64()).filter(|id| ids.contains(id)).collect();
         answered.len()
     };
-    let enough = |wire: &super::super::wire::Wire| {
+    let enough = |wire: &Wire| {
         wire.is_silent_for_good() || (wire.received.len() - from >= wanted && count(wire) >= wanted)
     };
     session.wire.run_until(ALL_WITHIN, enough).await;
