@@ -137,4 +137,17 @@ mod tests {
             assert!(Sdks::of([&cursor, &stream].into_iter()).blame(&stream).is_empty(), "{list}");
         }
     }
+
+    #[test]
+    fn an_error_of_the_low_level_api_is_the_sdks_where_another_answer_shows_the_sdk() {
+        let sign = r#"error {"code":-32602,"message":"Invalid request parameters","data":""}"#;
+        let shown = failed("messages.unknown-method", sign);
+        let raised =
+            failed("tools.unknown", r#"result {"content":[{"text":"no such tool"}],"isError":true}"#);
+        let answered = failed("tools.unknown", r#"result {"content":[{"text":"no such tool"}]}"#);
+        let sdks = Sdks::of([&shown, &raised].into_iter());
+        assert_eq!(sdks.blame(&raised), BTreeSet::from(["Python SDK 1.30.0"]));
+        assert!(sdks.blame(&answered).is_empty());
+        assert!(Sdks::of([&raised].into_iter()).blame(&raised).is_empty(), "others answer so too");
+    }
 }

@@ -1,6 +1,7 @@
-//! Tools that take their time: a run asks them no more than it must.
+//! Tools that take their time, or are silent: a run asks them no more than it must.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -32,4 +33,35 @@ fn a_quick_run_calls_slow_tools_a_few_times_and_judges_them_nevertheless() {
         let judged = found.protocol.iter().find(|judged| judged.row == row).expect("a row");
         assert_eq!(judged.outcome, Outcome::Passed, "{row}");
     }
+}
+
+#[test]
+fn a_call_that_waited_too_long_is_made_once_more_before_it_counts() {
+    let waited = RefCell::new(BTreeSet::new());
+    let server = target(&tools(&["a"]), move |start, message| match fits(message) {
+        // Other questions call tools that there are not.
+        Some(false) if message["params"]["name"] == "a" && waited.borrow_mut().insert(start) => Does::Nothing,
+        Some(false) => Does::Says(AT_ONCE, said("a is missing", true)),
+        _ => Does::Usual,
+    });
+    let found = judge(server, "tools.validates", true);
+    assert_eq!(found.protocol[0].outcome, Outcome::Passed);
+}
+
+#[test]
+fn after_two_silent_tools_no_other_is_waited_for() {
+    let asked = Rc::new(RefCell::new(BTreeSet::new()));
+    let seen = Rc::clone(&asked);
+    let server = target(&tools(&NAMES), move |_, message| {
+        let name = message.pointer("/params/name").and_then(serde_json::Value::as_str).unwrap_or_default();
+        if fits(message).is_none() || !NAMES.contains(&name) {
+            return Does::Usual;
+        }
+        seen.borrow_mut().insert(name.to_owned());
+        Does::Nothing
+    });
+    let found = judge(server, "tools.validates", true);
+    let Outcome::NotApplicable(reason) = &found.protocol[0].outcome else { panic!("{:?}", found.protocol) };
+    assert!(reason.contains("in the same way with arguments that fit: a, b"), "{reason}");
+    assert_eq!(asked.borrow().len(), 2, "{:?}", asked.borrow());
 }
