@@ -29,6 +29,8 @@ pub(crate) struct Speaks {
     pub(crate) capabilities: Value,
     pub(crate) opening: Value,
     pub(crate) tools: Listed,
+    /// What came instead of a result where the server declares tools and does not list them.
+    pub(crate) no_list: Option<Reply>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -281,12 +283,15 @@ async fn judge(session: &mut Session, reply: Reply) -> Result<Speaks, String> {
 }
 
 async fn ask(session: &mut Session, opening: Value) -> Speaks {
-    let tools = if session.declares("tools") {
-        session.list("tools/list", "tools").await.unwrap_or_default()
-    } else {
-        Listed::default()
-    };
-    Speaks { capabilities: session.capabilities.clone(), opening, tools }
+    let mut no_list = None;
+    let mut tools = Listed::default();
+    if session.declares("tools") {
+        match session.list("tools/list", "tools").await {
+            Ok(listed) => tools = listed,
+            Err(no_page) => no_list = Some(no_page.reply),
+        }
+    }
+    Speaks { capabilities: session.capabilities.clone(), opening, tools, no_list }
 }
 
 /// What the server is in an older version that hosts accept and the suites do not cover, if it answered with

@@ -15,12 +15,13 @@ use serde_json::Value;
 use super::arguments;
 use super::blame::{Blame, Known};
 use super::busy;
-use super::discover::Discovered;
+use super::discover::{Discovered, Speaks};
 use super::lab::Wishes;
 use super::meeting::{EXIT_WITHIN, Met, meet};
 use super::outcome::{self, Judged, Observed, Outcome, over_tries};
 use super::plan::Plan;
 use super::row::{HOSTS, Placed};
+use super::session::Reply;
 use super::turns::Turns;
 use crate::support::told_end;
 
@@ -76,6 +77,8 @@ const ENDED: &str = "the server ended during the handshake";
 const LIST_TOO_SLOW: &str = "was not answered in time";
 /// How the reasons of a host end that waited in vain for the server to open.
 const TOO_SLOW: [&str; 2] = ["in time", "the probe got no answer"];
+/// What is told where nothing is known of the tools of a server that declares them.
+const NO_LIST: &str = "`tools/list` has no result";
 /// What is told of a failure that does not come again.
 const NOT_ALONE: &str = "; it failed beside other servers of this run, and not alone";
 /// The most errors of one kind that are shown.
@@ -182,7 +185,10 @@ fn pick_tool(wishes: &Wishes, found: &Discovered) -> Result<(String, Value), Out
         let arguments = arguments::make(tool.get("inputSchema")?, wishes.seed).ok()?;
         Some((tool.get("name")?.as_str()?.to_owned(), arguments))
     });
-    made.ok_or_else(|| super::check::none_callable(&speaks.tools))
+    made.ok_or_else(|| match speaks.no_list {
+        Some(_) => Outcome::CouldNotRun(NO_LIST.to_owned()),
+        None => super::check::none_callable(&speaks.tools),
+    })
 }
 
 impl Met {
@@ -249,6 +255,12 @@ impl Seen<'_> {
             About::Opening => judge(self),
             _ if !opened => Outcome::CouldNotRun("the host does not open the server".to_owned()),
             About::Tools if self.items().is_empty() => match self.found.newest() {
+                // What is refused here is refused to a host; an answer that did not come may come there.
+                Some(Speaks { no_list: Some(refused @ Reply::Error(_)), .. }) if name == "host.tools" => {
+                    let message = format!("no tool reaches the model: {NO_LIST}");
+                    self.met.expect(false, &message, "a list of tools", &refused.say().text)
+                }
+                Some(Speaks { no_list: Some(_), .. }) => Outcome::CouldNotRun(NO_LIST.to_owned()),
                 Some(_) => Outcome::NotApplicable("the server lists no tools".to_owned()),
                 None => Outcome::CouldNotRun("the server could not be asked for its tools".to_owned()),
             },

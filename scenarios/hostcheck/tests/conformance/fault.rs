@@ -86,6 +86,7 @@ pub(crate) enum Fault {
     ThrowsFromTools,
     RefusesArguments,
     DiesOfUnknownTools,
+    ListsNothing,
     NeedsANetwork,
     GetsNoPrompts,
     ReadsNoResources,

@@ -1,6 +1,7 @@
 //! The row that must catch each fault, which `zoo` holds, and the server without a fault, which must fail none.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ pub(crate) const OLD: Version = Version::V2025_11_25;
 pub(crate) const NEW: Version = Version::V2026_07_28;
 
 /// Fault → the row that must fail, in this version.
-const MUTANTS: [(Fault, &str, Version); 89] = [
+const MUTANTS: [(Fault, &str, Version); 90] = [
     (Fault::PrintsToStdout, "stdio.only-messages", OLD),
     (Fault::SpreadsMessages, "stdio.one-line", OLD),
     (Fault::MarksByteOrder, "stdio.only-messages", OLD),
@@ -98,6 +99,7 @@ const MUTANTS: [(Fault, &str, Version); 89] = [
     (Fault::ThrowsFromTools, "tools.own-errors", OLD),
     (Fault::RefusesArguments, "tools.input-errors", NEW),
     (Fault::DiesOfUnknownTools, "tools.unknown", OLD),
+    (Fault::ListsNothing, "tools.list", NEW),
     (Fault::GetsNoPrompts, "lifecycle.capabilities", OLD),
     (Fault::GetsNoPrompts, "lifecycle.capabilities", NEW),
     (Fault::ReadsNoResources, "lifecycle.capabilities", OLD),
@@ -306,6 +308,36 @@ fn a_version_that_is_not_spoken_is_a_gap_when_it_was_demanded_and_a_choice_other
     assert!(matches!(found.protocol[0].outcome, Outcome::Passed), "{:?}", found.protocol);
     let found = judge(Fault::DropsTheList, |id| id == "tools.call", &[OLD]);
     assert!(!matches!(found.protocol[0].outcome, Outcome::Passed), "{:?}", found.protocol);
+}
+
+/// What fails because of it, like an opening or a cursor that is asked for a list, is no fault of its own.
+#[test]
+fn a_list_without_a_result_is_one_fault_and_not_that_of_all_who_ask_for_it() {
+    for full in [true, false] {
+        let hosts = hostcheck::host::all().expect("the profiles");
+        let hosts = hosts.iter().filter(|host| host.id == "claude-code@2.1.330").cloned().collect();
+        let plan = Plan { hosts, full, ..plan(Fault::ListsNothing, |_| true, &[OLD, NEW], false) };
+        let found = in_paused_time(async { conformance::judge(&plan, &|_| {}).await });
+        let failed = |judged: &[conformance::Judged]| -> BTreeSet<String> {
+            let failed =
+                judged.iter().filter(|one| matches!(one.outcome, Outcome::Failed(_) | Outcome::Flaky(_)));
+            failed.map(|one| one.row.clone()).collect()
+        };
+        // Both of the protocol say the same of it, so a reader is told one cause.
+        let rows = ["lifecycle.capabilities", "tools.list"].map(str::to_owned);
+        assert_eq!(failed(&found.protocol), rows.into(), "full: {full}");
+        assert_eq!(failed(&found.hosts), ["hosts.tools".to_owned()].into(), "full: {full}");
+        let call = found.hosts.iter().find(|one| one.row == "hosts.call").expect("a row");
+        assert!(matches!(call.outcome, Outcome::CouldNotRun(_)), "{call:?}");
+    }
+}
+
+/// It is seen that the server ends, not only that no answer comes.
+#[test]
+fn a_server_that_ends_at_a_cancelled_call_is_told_to_end() {
+    let found = judge(Fault::DiesOfCancels, |id| id == "cancellation.race", &[OLD]);
+    let Outcome::Failed(evidence) = &found.protocol[0].outcome else { panic!("{:?}", found.protocol) };
+    assert_eq!(evidence[0].message, "the server ends when `tools/call` is cancelled at once");
 }
 
 #[test]

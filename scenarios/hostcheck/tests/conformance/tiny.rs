@@ -499,6 +499,9 @@ impl Tiny {
         if self.has(Fault::DropsTheList) {
             return Vec::new();
         }
+        if self.has(Fault::ListsNothing) {
+            return vec![error(id, -32603, "fetch failed")];
+        }
         self.lists += 1;
         if self.has(Fault::ListsWithoutEnd) {
             return vec![result(id, cached(json!({"tools": [], "nextCursor": format!("{}", self.lists)})))];

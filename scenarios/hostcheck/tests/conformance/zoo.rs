@@ -24,12 +24,13 @@ const NAMED_MAX: usize = 8;
 
 /// Fault → a row about hosts that fails because of it, the hosts in which it does, and the fact that says so. All other
 /// hosts stay green, or their verdict is unknown.
-const RED: [(Fault, &str, &[&str], &str); 14] = [
+const RED: [(Fault, &str, &[&str], &str); 15] = [
     (Fault::MarksByteOrder, "hosts.opens", &["gemini-cli", "opencode", "qwen-code"], MARKS),
     (Fault::WritesLatin1, "hosts.tools", &["codex"], LATIN),
     (Fault::WritesLatin1, "hosts.call", &["codex"], LATIN),
     (Fault::WritesLatin1, "hosts.lines", &["codex"], LATIN),
     (Fault::DropsTheList, "hosts.opens", &["copilot-cli"], GIVES_UP),
+    (Fault::ListsNothing, "hosts.tools", &ALL, NO_LIST),
     (Fault::ReadsOneLineAtATime, "hosts.opens", &["copilot-cli"], GIVES_UP),
     (Fault::ReadsOneLineAtATime, "hosts.tools", &["claude-code", "codex"], AT_ONCE),
     (Fault::ReadsOneLineAtATime, "hosts.call", &["claude-code", "codex"], AT_ONCE),
@@ -44,6 +45,7 @@ const ALL: [&str; 6] = ["claude-code", "codex", "copilot-cli", "gemini-cli", "op
 const MARKS: &str = "`faults.byte_order_mark`";
 const LATIN: &str = "`faults.invalid_utf8`";
 const GIVES_UP: &str = "`lists.timeout_drops_server`";
+const NO_LIST: &str = "the list that has no result";
 const AT_ONCE: &str = "`lists.order`: the list is asked for in the moment of `initialized`";
 const DOUBLED: &str = "`faults.doubled_names`";
 const UNDECLARED: &str = "`lists.undeclared`";

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::probe::probes;
 use super::tools;
 use crate::conformance::lab::{Lab, Trouble};
-use crate::conformance::outcome::Outcome;
-use crate::conformance::session::{ANSWER_WITHIN, GRACE, Session};
+use crate::conformance::outcome::{Observed, Outcome};
+use crate::conformance::session::{ANSWER_WITHIN, GRACE, Reply, Session};
 
 /// Time for which a long call runs before it is cancelled.
 const BEFORE_CANCEL: Duration = Duration::from_millis(200);
@@ -93,7 +93,7 @@ async fn race(lab: &mut Lab) -> Result<(), Trouble> {
     let id = session.start(&method, params);
     session.cancel(&id, "changed my mind");
     let next = session.start_sign_of_life();
-    session.answer_to(&next, from, ANSWER_WITHIN).await;
+    let sign = session.answer_to(&next, from, ANSWER_WITHIN).await;
     session.wire.run_for(GRACE).await;
     let answers_to = |id: &Value| -> Vec<String> {
         let is_answer = |message: &&Value| message.get("id") == Some(id) && message.get("method").is_none();
@@ -101,13 +101,34 @@ async fn race(lab: &mut Lab) -> Result<(), Trouble> {
     };
     let (answers, others) = (answers_to(&id), answers_to(&next));
     let alive = !others.is_empty();
-    let message = "the server does not answer after a request was cancelled at once";
-    lab.expect("cancel.race", alive, message, "an answer", "none");
+    let message = match sign {
+        Reply::Gone => format!("the server ends when `{method}` is cancelled at once"),
+        _ => format!("the server does not answer after `{method}` was cancelled at once"),
+    };
+    lab.expect(
+        "cancel.race",
+        alive,
+        &message,
+        "an answer to the next request",
+        &seen_instead(&session, &sign),
+    );
     // A server that answers every request twice does not do so because of a cancellation.
     let once = answers.len() <= 1 || others.len() > 1;
     let message = "a cancelled request is answered twice";
     lab.expect("cancel.race", once, message, "at most one answer", &answers.join("\n"));
     Ok(())
+}
+
+/// What came instead of an answer; where the server ended, the last line of its stderr tells why.
+fn seen_instead(session: &Session, reply: &Reply) -> Observed {
+    let stderr = session.wire.stderr();
+    let last = stderr.lines().rfind(|line| !line.trim().is_empty());
+    match (reply, last) {
+        (Reply::Gone, Some(last)) => {
+            Observed::telling(format!("the server ended; its stderr ends with: {}", last.trim()))
+        }
+        _ => reply.say(),
+    }
 }
 
 async fn long(lab: &mut Lab) -> Result<(), Trouble> {

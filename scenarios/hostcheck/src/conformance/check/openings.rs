@@ -141,7 +141,8 @@ async fn initialize_twice(lab: &mut Lab) -> Result<(), Trouble> {
         lab.fail(check, "after a second `initialize` the session does not answer", "{}", &said);
         return Ok(());
     }
-    if session.declares("tools") {
+    let lists = lab.found.speaks(lab.version).is_some_and(|speaks| speaks.no_list.is_none());
+    if session.declares("tools") && lists {
         let list = session.ask("tools/list", json!({})).await;
         let changed = list.result().is_none_or(|result| result.get("resultType").is_some());
         let message = "after a second `initialize` the session answers by another version's rules";
@@ -173,10 +174,10 @@ async fn both_eras(lab: &mut Lab) -> Result<(), Trouble> {
 
 /// A request of the newer era that this server should be able to answer.
 pub(super) fn first_request(lab: &Lab) -> &'static str {
-    let declared = |name: &str| {
-        lab.found.speaks(lab.version).is_some_and(|speaks| speaks.capabilities.get(name).is_some())
-    };
-    if declared("tools") {
+    let speaks = lab.found.speaks(lab.version);
+    let declared = |name: &str| speaks.is_some_and(|speaks| speaks.capabilities.get(name).is_some());
+    // A list that has no result anywhere tells nothing of an opening.
+    if declared("tools") && speaks.is_some_and(|speaks| speaks.no_list.is_none()) {
         "tools/list"
     } else if declared("resources") {
         "resources/list"
