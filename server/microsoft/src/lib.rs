@@ -18,3 +18,7 @@ extern crate self as entraclaw_microsoft;
 #[cfg(test)]
 #[path = "../tests/support/mod.rs"]
 mod support;
+
+#[cfg(test)]
+#[path = "../tests/support/warnings.rs"]
+mod warnings;

@@ -187,14 +187,11 @@ impl Exchange {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
     use rstest::rstest;
-    use tracing::span::{Attributes, Id, Record};
-    use tracing::{Event, Level, Metadata, Subscriber};
 
     use super::*;
     use crate::support::script::{Reply, Script};
+    use crate::warnings::Warnings;
     use entraclaw_seams::clock::TokioClock;
     use entraclaw_seams::random::SplitMix;
 
@@ -215,33 +212,6 @@ mod tests {
     fn replies(replies: Vec<Reply>) -> Arc<Script> {
         let mut replies = replies.into_iter();
         Script::new(move |_| replies.next().unwrap_or_else(|| Reply::raw(200, "{\"ok\": 1}")))
-    }
-
-    /// Counts the warnings of a log.
-    #[derive(Clone, Default)]
-    struct Warnings(Arc<AtomicUsize>);
-
-    impl Subscriber for Warnings {
-        fn enabled(&self, _: &Metadata<'_>) -> bool {
-            true
-        }
-
-        fn new_span(&self, _: &Attributes<'_>) -> Id {
-            Id::from_u64(1)
-        }
-
-        fn record(&self, _: &Id, _: &Record<'_>) {}
-
-        fn record_follows_from(&self, _: &Id, _: &Id) {}
-
-        fn event(&self, event: &Event<'_>) {
-            let is_warning = *event.metadata().level() == Level::WARN;
-            self.0.fetch_add(usize::from(is_warning), Ordering::SeqCst);
-        }
-
-        fn enter(&self, _: &Id) {}
-
-        fn exit(&self, _: &Id) {}
     }
 
     #[rstest]
@@ -270,7 +240,7 @@ mod tests {
         });
         assert_eq!(exchange.skew(), SignedDuration::from_secs(skew_seconds));
         assert_eq!(exchange.server_now(), now + exchange.skew());
-        assert_eq!(log.0.load(Ordering::SeqCst), warnings);
+        assert_eq!(log.count(), warnings);
     }
 
     #[tokio::test(start_paused = true)]

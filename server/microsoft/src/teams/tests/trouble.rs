@@ -1,6 +1,7 @@
 //! Tests which messages reach the journal despite failures of Graph, the disk or the process.
 
 use super::*;
+use crate::warnings::Warnings;
 use entraclaw_inbox::permission::{BOOK_FILE, Behavior, Book, Question, questions};
 use entraclaw_inbox::record::{Channel, Draft};
 
@@ -137,6 +138,33 @@ async fn unreadable_messages_stop_no_other() {
     assert!(texts[0] == "first" && texts[1].contains("nameless") && texts[2] == "last", "{texts:?}");
 }
 
+#[rstest]
+#[case::nothing("", 0)]
+#[case::of_a_message("/messages", 1)]
+#[case::of_a_chat("/me/chats?", 1)]
+#[tokio::test(start_paused = true)]
+async fn a_missing_id_is_warned_of_and_nothing_else_is(#[case] place: &'static str, #[case] warnings: usize) {
+    let graph = TestGraph::new();
+    let house = House::new(&graph);
+    house.run_s(6).await;
+    graph.say(DM, "one");
+    graph.change(move |line, mut reply| {
+        if !place.is_empty() && line.contains(place) {
+            let answer = reply.outcome.as_mut().unwrap();
+            let mut body: Value = serde_json::from_slice(&answer.body).unwrap();
+            body["value"].as_array_mut().unwrap().push(json!({"id": null}));
+            answer.body = body.to_string().into_bytes();
+        }
+        reply
+    });
+    let log = Warnings::default();
+    let logging = tracing::subscriber::set_default(log.clone());
+    house.run_s(2).await;
+    drop(logging);
+    assert_eq!(house.texts(), ["one"]);
+    assert_eq!(log.count(), warnings);
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_throttled_chat_holds_only_itself() {
     let graph = TestGraph::new();
@@ -263,6 +291,15 @@ async fn a_chat_that_is_refused_is_asked_for_ever_more_rarely() {
     graph.fault(move |line| line.contains(&at).then(|| Reply::error(403, "Forbidden")));
     house.run_s(200).await;
     assert_eq!(count(&graph.lines(), &messages), 3, "at once, after 30 s and after 60 s more");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_is_refused_is_asked_for_ever_more_rarely() {
+    let graph = TestGraph::new();
+    let house = House::new(&graph);
+    graph.fault(|line| line.contains("/me/chats?").then(|| Reply::error(403, "Forbidden")));
+    house.run_s(200).await;
+    assert_eq!(count(&graph.lines(), "/me/chats?"), 3, "at once, after 30 s and after 60 s more");
 }
 
 #[tokio::test(start_paused = true)]
