@@ -162,6 +162,7 @@ fn bounds_and_secrets() {
     }
     let error = made_anew(&"<".repeat(CONTENT_CHARS_MAX), ContentType::Html, None).unwrap_err();
     assert!(error.contains("send it in parts"), "{error}");
+    made_anew(&("<br>".repeat(ELEMENTS_MAX) + "x"), ContentType::Html, None).unwrap();
     let error = made_anew(&"<b>".repeat(ELEMENTS_MAX + 1), ContentType::Html, None).unwrap_err();
     assert!(error.contains("tags; send it in parts"), "{error}");
     made_anew("<script> as text", ContentType::Text, None).unwrap();

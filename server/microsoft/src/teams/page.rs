@@ -82,15 +82,58 @@ impl<T> LastPage<T> {
         match (client.get_news_once(url, scope, bytes).await?, &last) {
             (Some((answer, bytes)), _) => {
                 let page = Rc::new(Page::read(&answer, what, item)?);
-                self.forget();
-                if bytes.len() <= REMEMBERED_BYTES_MAX {
-                    let (url, bytes) = (url.to_owned(), Rc::new(bytes));
-                    self.0.replace(Some(Remembered { url, bytes, page: Rc::clone(&page) }));
-                }
+                let is_small = bytes.len() <= REMEMBERED_BYTES_MAX;
+                let (url, bytes) = (url.to_owned(), Rc::new(bytes));
+                self.0.replace(is_small.then(|| Remembered { url, bytes, page: Rc::clone(&page) }));
                 Ok(page)
             }
             (None, Some((_, page))) => Ok(Rc::clone(page)),
             (None, None) => Err(GraphError::malformed(&format!("{what} is the same as nothing"))),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use super::*;
+    use crate::support::script::{Reply, Script};
+
+    /// A page of so many bytes.
+    fn body(letter: &str, length: usize) -> String {
+        let empty = serde_json::json!({"value": [], "x": ""}).to_string();
+        empty.replace("\"\"", &format!("\"{}\"", letter.repeat(length - empty.len())))
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_page_is_remembered_until_another_one_comes_or_it_is_forgotten() {
+        let sent = std::sync::Arc::new(Mutex::new(String::new()));
+        let sends = sent.clone();
+        let client = Script::new(move |_| Reply::raw(200, sends.lock().unwrap().clone())).client();
+        let last = LastPage::default();
+        let ask = async |path: &str, body: String| {
+            *sent.lock().unwrap() = body;
+            let url = client.url(&["me", path], &[]);
+            last.ask(&client, (&url, Scope::Common), "the list", |item| Some(item.clone())).await.unwrap()
+        };
+        let is_remembered = |page: &Rc<Page<Value>>| Rc::strong_count(page) > 1;
+
+        let first = ask("one", body("a", REMEMBERED_BYTES_MAX)).await;
+        let again = ask("one", body("a", REMEMBERED_BYTES_MAX)).await;
+        assert!(Rc::ptr_eq(&first, &again));
+        drop(again);
+        assert!(is_remembered(&first));
+        let elsewhere = ask("two", body("a", REMEMBERED_BYTES_MAX)).await;
+        assert!(is_remembered(&elsewhere) && !is_remembered(&first));
+        let changed = ask("two", body("b", REMEMBERED_BYTES_MAX)).await;
+        assert!(is_remembered(&changed) && !is_remembered(&elsewhere));
+        let large = ask("two", body("b", REMEMBERED_BYTES_MAX + 1)).await;
+        assert!(!is_remembered(&large) && !is_remembered(&changed));
+
+        let small = ask("two", body("c", 100)).await;
+        assert!(is_remembered(&small));
+        last.forget();
+        assert!(!is_remembered(&small));
     }
 }
