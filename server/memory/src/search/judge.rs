@@ -128,7 +128,7 @@ impl<'a> Judge<'a> {
     fn told(&self, found: &Found, before: u32) -> f32 {
         let value = |mask: u32| self.ask.coverage(mask) * whole(mask, self.telling);
         let own = value(found.mask);
-        let beside = if before & !found.mask == 0 { 0.0 } else { value(found.mask | before) - own };
+        let beside = value(found.mask | before) - own;
         SENTENCE * (own + BESIDE * beside) + JOINED * self.ask.coverage(found.joined)
     }
 
@@ -232,6 +232,21 @@ mod tests {
         ask.wanted[0].is_joined = true;
         let score = |text| Judge::new(&ask, None).judge(text).unwrap_or_default();
         assert!(score("take the file lock") > score("take the lock file"));
+    }
+
+    #[test]
+    fn the_sentence_before_tells_a_little_where_it_has_other_words() {
+        let ask = ask("file lock");
+        let judge = Judge::new(&ask, None);
+        let told = |mask, before| judge.told(&Found { mask, ..Found::default() }, before);
+        let (one, both) = (told(0b01, 0), told(0b11, 0));
+        assert!(one > 0.0 && both > 2.0 * one);
+        let beside = one + BESIDE * (both - one);
+        for (mask, before, expected) in
+            [(0b01, 0b01, one), (0b01, 0b10, beside), (0b01, 0b11, beside), (0b11, 0b10, both)]
+        {
+            assert!((told(mask, before) - expected).abs() < 1e-4, "{mask} after {before}");
+        }
     }
 
     #[test]

@@ -345,6 +345,7 @@ fn by_norm(average: f32) -> Vec<f32> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ask::Wanted;
     use super::*;
 
     #[test]
@@ -355,6 +356,41 @@ mod tests {
         assert!((counts[100] - 1.0).abs() < 1e-6, "{}", counts[100]);
         assert!(counts.is_sorted_by(|shorter, longer| shorter >= longer));
         assert!(counts[0] > 1.0 && counts[255] < 0.1, "{} to {}", counts[0], counts[255]);
+    }
+
+    #[test]
+    fn a_session_is_ranked_by_its_best_page_its_title_and_all_words_that_it_has() {
+        let wanted = [("alpha", 1.0), ("bravo", 1.0), ("charlie", 0.5)]
+            .map(|(word, weight)| Wanted { weight, ..Wanted::new(word.into(), word.into()) });
+        let ask = Ask { wanted: wanted.into(), ..Ask::default() };
+        // By their place: two words, one, a title with one of them, with both, a better page, a title alone, too little,
+        // nothing.
+        let tallies = [
+            (1.0, 0b011, 0b000),
+            (1.05, 0b001, 0b000),
+            (1.0, 0b011, 0b001),
+            (1.0, 0b011, 0b011),
+            (1.25, 0b011, 0b000),
+            (0.0, 0b000, 0b010),
+            (9.0, 0b100, 0b000),
+            (0.0, 0b000, 0b000),
+        ];
+        let tallies = (0_u64..).zip(tallies).map(|(file, (best, mask, title))| Tally {
+            best,
+            mask,
+            title,
+            file,
+            ..Tally::default()
+        });
+        let tallies: Vec<Tally> = tallies.collect();
+        let [most, all] = [&[3, 4, 2, 0, 1, 5], &[6, 3, 4, 2, 0, 1, 5][..]];
+        for (limit, least_part, expected, total) in
+            [(9, 0.5, most, 6), (3, 0.5, &most[..3], 6), (9, 0.0, all, 7)]
+        {
+            let ranking = best(&ask, Found { tallies: tallies.clone(), all: None }, limit, least_part);
+            let files: Vec<u64> = ranking.sessions.iter().map(|ranked| ranked.file).collect();
+            assert_eq!((files.as_slice(), ranking.total), (expected, total));
+        }
     }
 
     #[test]

@@ -113,6 +113,18 @@ pub(crate) fn terms(folder: &Path) -> String {
     terms
 }
 
+/// The pages of an index beside which the texts of their messages are kept.
+pub(crate) fn kept(folder: &Path) -> usize {
+    let index = tantivy::Index::open_in_dir(folder).unwrap();
+    let field = index.schema().get_field("kept").unwrap();
+    let searcher = index.reader().unwrap().searcher();
+    let stores = searcher.segment_readers().iter().map(|segment| segment.get_store_reader(1).unwrap());
+    let pages = stores.flat_map(|store| {
+        store.iter::<tantivy::TantivyDocument>(None).map(Result::unwrap).collect::<Vec<_>>()
+    });
+    pages.filter(|page| page.get_first(field).is_some()).count()
+}
+
 /// Who may do what with a file.
 #[cfg(unix)]
 pub(crate) fn mode(path: &Path) -> u32 {

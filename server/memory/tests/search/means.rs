@@ -87,6 +87,25 @@ fn an_answer_in_other_words_is_first_with_a_table_and_not_without() {
     assert_eq!(first(&machine, "\"the phone rings\""), "words");
 }
 
+/// A table that is not there shows whether one is asked for.
+#[test]
+fn what_words_mean_is_looked_at_only_where_no_sentence_has_most_of_several_words() {
+    let mut machine = machine();
+    machine.say("seven", "user", "alpha bravo charlie delta echo foxtrot golf", OLD);
+    machine.meanings = Some(PathBuf::from("/home/alice/nothing"));
+    for (query, is_asked_for) in [
+        ("audit log port", false),
+        ("alpha bravo charlie delta echo foxtrot golf hotel india juliet", false),
+        ("alpha bravo charlie delta echo foxtrot hotel india juliet kilo", true),
+        ("\"the phone rings\" zanzibar quicksand", false),
+        ("zanzibar", false),
+        ("zanzibar quicksand", true),
+    ] {
+        let answer = machine.open().search(query, &Filter::default(), 10);
+        assert_eq!(answer.is_err(), is_asked_for, "{query}");
+    }
+}
+
 #[test]
 fn a_table_that_is_not_there_or_has_another_form_is_named() {
     let mut machine = machine();

@@ -40,6 +40,21 @@ fn the_word_that_a_question_asks_for_counts_more_than_the_others() {
 }
 
 #[test]
+fn a_verb_that_says_little_counts_less_in_a_question() {
+    for verb in ["came", "happened", "use", "work"] {
+        let machine = Machine::new();
+        machine.say("subject", "user", "the exporter is open", OLD);
+        machine.say("verb", "user", &format!("this is what they {verb}"), NEW);
+        let mut memory = machine.open();
+        for _ in 0..2 {
+            assert_eq!(ids(&search(&mut memory, &format!("why did the exporter {verb}"))), ["subject"]);
+            assert_eq!(ids(&search(&mut memory, &format!("exporter {verb}"))), ["verb", "subject"]);
+            memory.flush().unwrap();
+        }
+    }
+}
+
+#[test]
 fn a_phrase_must_stand_together() {
     let machine = Machine::new();
     machine.say("apart", "user", "the lock of the file, and one file more", NEW);

@@ -3,7 +3,7 @@
 use entraclaw_memory::search::IndexPlace;
 use entraclaw_seams::storage::Storage;
 
-use crate::machine::{Machine, NEW, OLD, files, ids, mode, search};
+use crate::machine::{Machine, NEW, OLD, files, ids, kept, mode, search};
 
 #[test]
 fn two_processes_share_one_index() {
@@ -51,6 +51,30 @@ fn the_index_is_for_this_user_alone_and_is_made_anew_when_it_can_not_be_read() {
         std::fs::write(path, b"{}").unwrap();
     }
     assert_eq!(ids(&search(&mut machine.open(), "zanzibar")), ["one"]);
+}
+
+#[test]
+fn a_text_is_kept_only_where_its_file_is_no_list_of_messages() {
+    let folder = tempfile::tempdir().unwrap();
+    let machine = Machine { index: IndexPlace::Folder(folder.path().to_owned()), ..Machine::new() };
+    machine.say("one", "user", "zanzibar in a line", OLD);
+    let index = |found: &[&str]| {
+        let mut memory = machine.open();
+        memory.refresh().unwrap();
+        memory.flush().unwrap();
+        let answer = search(&mut memory, "zanzibar");
+        let mut texts: Vec<&str> =
+            answer.sessions.iter().map(|found| found.snippets[0].text.as_str()).collect();
+        texts.sort_unstable();
+        assert_eq!(texts, found);
+    };
+    index(&["zanzibar in a line"]);
+    assert_eq!(kept(folder.path()), 0);
+    let state = r#"{"sessionId":"two","requests":[{"message":"zanzibar in a state"}]}"#;
+    let path = "home/alice/.config/Code/User/workspaceStorage/1/chatSessions/two.json";
+    machine.storage.set_bytes(path, state.as_bytes());
+    index(&["zanzibar in a line", "zanzibar in a state"]);
+    assert_eq!(kept(folder.path()), 1);
 }
 
 #[test]
