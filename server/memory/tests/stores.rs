@@ -239,6 +239,28 @@ fn the_editors_index_gives_a_title_where_the_file_has_none() {
 }
 
 #[test]
+fn the_folder_of_a_window_of_the_editor_is_what_its_file_says() {
+    for (workspace, folder, malformed) in [
+        (r#"{"folder":"file:///p/my%20project"}"#, Some("/p/my project"), 0),
+        (r#"{"workspace":"file:///p/two.code-workspace"}"#, Some("/p/two.code-workspace"), 0),
+        (r#"{"folder":"vscode-remote://wsl/p"}"#, Some("vscode-remote://wsl/p"), 0),
+        (r#"{"folder":"no address"}"#, None, 0),
+        ("{}", None, 0),
+        ("{", None, 1),
+    ] {
+        let machine = Machine::new(Agent::Vscode, "s/chatSessions/one.json");
+        machine.write(br#"{"sessionId":"one","requests":[{"message":"why"}]}"#);
+        machine.storage.set_bytes("s/workspace.json", workspace.as_bytes());
+        let batch = read(&machine.files, &machine.found, None).unwrap().unwrap();
+        assert_eq!(
+            (batch.session().folder.as_deref(), batch.tally.malformed),
+            (folder, malformed),
+            "{workspace}"
+        );
+    }
+}
+
+#[test]
 fn qwen_code_is_read() {
     let batches = sessions(Agent::Qwen);
     assert_eq!(batches.len(), 1);

@@ -149,6 +149,25 @@ mod tests {
         assert!(changed("Write", "no path here").is_empty());
     }
 
+    #[test]
+    fn so_many_tools_and_files_are_named_and_no_more() {
+        let call = |tool: String, text: String| Message {
+            role: Role::Tool,
+            text,
+            at: None,
+            tool: Some(tool),
+            is_side: false,
+            place: crate::stores::Place::default(),
+        };
+        let tools = (0..=TOOLS_MAX).map(|n| call(format!("tool-{n}"), String::new()));
+        let again = call("tool-0".to_owned(), String::new());
+        let deeds = Deeds::of(&tools.chain([again]).collect::<Vec<_>>());
+        assert_eq!((deeds.tools.len(), deeds.tools["tool-0"]), (TOOLS_MAX, 2));
+        let files = (0..=FILES_MAX).map(|n| call("Write".to_owned(), format!("/p/{n}.rs")));
+        let deeds = Deeds::of(&files.collect::<Vec<_>>());
+        assert_eq!((deeds.files.len(), deeds.tools["Write"]), (FILES_MAX, FILES_MAX + 1));
+    }
+
     proptest! {
         #[test]
         fn no_call_breaks_the_rule(call in "(\\*\\*\\* Add File: |\\]\\(file://|/|\\\\|\\PC|\n){0,60}") {
