@@ -94,6 +94,8 @@ pub struct Mend {
     pub source: String,
     /// The SDKs on which the least server fails the same; empty where it is the server's own.
     pub sdks: Vec<String>,
+    /// What in the server's own code may be the cause beside an SDK.
+    pub or_yours: Option<String>,
 }
 
 /// Everything on the page.
@@ -149,6 +151,9 @@ impl ServerPage {
                 if !mend.sdks.is_empty() {
                     let sdks = mend.sdks.join(" or ");
                     let _ = writeln!(text, "  - the least server on {sdks} does the same");
+                }
+                if let Some(yours) = &mend.or_yours {
+                    let _ = writeln!(text, "  - or it comes from {yours}");
                 }
             }
         }
@@ -226,6 +231,7 @@ mod tests {
             source: "https://modelcontextprotocol.io/specification/2025-11-25/server/tools#error-handling"
                 .to_owned(),
             sdks: sdks.iter().map(|sdk| (*sdk).to_owned()).collect(),
+            or_yours: sdks.first().map(|_| "a handler of your own".to_owned()),
         };
         let host = |host: &str, wrong: &[&str]| HostVerdict {
             host: host.to_owned(),
@@ -290,6 +296,10 @@ mod tests {
         assert!(own.contains("`an <i>unknown</i> tool`") && !own.contains("a cursor"), "{text}");
         assert!(own.contains("- seen: `error -32603"), "{text}");
         assert!(sdk.contains("the least server on Python SDK 2.3.0 does the same"), "{text}");
+        assert!(sdk.contains("or it comes from a handler of your own"), "{text}");
         assert!(text.contains("| `codex@0.169.0` | no: a ¦ name |"), "{text}");
+        let html = page().html().unwrap();
+        let (own, sdk) = html.split_once("What comes from the SDK").unwrap();
+        assert!(sdk.contains("or from a handler of your own") && !own.contains("or from"), "{html}");
     }
 }

@@ -87,6 +87,7 @@ fn mend(cause: &Cause) -> Mend {
         rows: cause.rows.iter().cloned().collect(),
         source: cause.source.clone(),
         sdks: cause.sdks.iter().map(|sdk| (*sdk).to_owned()).collect(),
+        or_yours: cause.or_yours.filter(|_| !cause.sdks.is_empty()).map(str::to_owned),
     }
 }
 

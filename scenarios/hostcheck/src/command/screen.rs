@@ -77,14 +77,26 @@ fn from_sdk(causes: &[&Cause], wanted: Wanted) -> String {
         return String::new();
     }
     let sdks = sdks.into_iter().collect::<Vec<_>>().join(" or ");
-    let rows: BTreeSet<&str> =
-        causes.iter().flat_map(|cause| cause.rows.iter().map(String::as_str)).collect();
-    let rows = rows.into_iter().collect::<Vec<_>>().join(", ");
+    let rows_of = |causes: &[&Cause]| {
+        let rows: BTreeSet<&str> =
+            causes.iter().flat_map(|cause| cause.rows.iter().map(String::as_str)).collect();
+        rows.into_iter().collect::<Vec<_>>().join(", ")
+    };
+    let (either, not_yours): (Vec<&Cause>, Vec<&Cause>) =
+        causes.iter().copied().partition(|cause| cause.or_yours.is_some());
+    let (told, rows) = match (not_yours.as_slice(), either.as_slice()) {
+        ([], either) => (count(either.len(), "fault may be", "faults may be"), rows_of(either)),
+        (sure, []) => (count(sure.len(), "fault is", "faults are"), rows_of(sure)),
+        (sure, either) => (
+            count(sure.len(), "fault is", "faults are"),
+            format!("{}; may be yours too: {}", rows_of(sure), rows_of(either)),
+        ),
+    };
+    let not_yours = if not_yours.is_empty() { "yours or the SDK's" } else { "not yours" };
     let counted = if wanted.strict { "; --strict counts them" } else { "" };
     format!(
-        "\n{:<9} {} not yours: the least server on {sdks} does the same (--verbose){counted}\n{:9} {}\n",
+        "\n{:<9} {told} {not_yours}: the least server on {sdks} does the same (--verbose){counted}\n{:9} {}\n",
         "· sdk",
-        count(causes.len(), "fault is", "faults are"),
         "",
         short(&rows)
     )
@@ -234,8 +246,13 @@ fn entry(cause: &Cause) -> String {
         short(&format!("{right}{seen}"))
     );
     let sdk = cause.sdks.iter().copied().collect::<Vec<_>>().join(" or ");
-    let sdk =
-        if sdk.is_empty() { sdk } else { format!("; from the SDK: the least server on {sdk} does the same") };
+    let sdk = match (sdk.as_str(), cause.or_yours) {
+        ("", _) => String::new(),
+        (sdk, None) => format!("; from the SDK: the least server on {sdk} does the same"),
+        (sdk, Some(yours)) => {
+            format!("; from the SDK, as the least server on {sdk} does the same, or from {yours}")
+        }
+    };
     let _ = writeln!(text, "{:9} {} ({}){sdk}", "", short(&cause.source), short(&join(&cause.rows)));
     text
 }
@@ -273,6 +290,30 @@ mod tests {
             let told = works(&[Judged::bare(row, "codex@1", outcome)], &rows);
             assert_eq!(told, Works::NotKnown, "{row} by its field alone");
         }
+    }
+
+    #[test]
+    fn a_fault_that_may_be_the_authors_own_is_not_called_the_sdks_alone() {
+        let rows = crate::conformance::rows().unwrap();
+        let cause = |row: &str, or_yours| Cause {
+            weight: Weight::Should,
+            message: row.to_owned(),
+            expected: None,
+            seen: None,
+            rows: BTreeSet::from([row.to_owned()]),
+            columns: BTreeSet::from(["2025-11-25".to_owned()]),
+            source: rows[0].row.source_in("2025-11-25"),
+            sdks: BTreeSet::from(["X 1"]),
+            or_yours,
+        };
+        let (sure, either) = (cause("a.b", None), cause("c.d", Some("a handler")));
+        let both = from_sdk(&[&sure, &either], Wanted::default());
+        assert!(both.contains("1 fault is not yours: the least server on X 1"), "{both}");
+        assert!(both.contains("a.b; may be yours too: c.d"), "{both}");
+        let one = from_sdk(&[&either], Wanted::default());
+        assert!(one.contains("1 fault may be yours or the SDK's: the least server on X 1"), "{one}");
+        assert!(entry(&either).contains("the least server on X 1 does the same, or from a handler"));
+        assert!(entry(&sure).contains("from the SDK: the least server on X 1 does the same\n"));
     }
 
     fn findings(protocol: Vec<Judged>) -> Findings {

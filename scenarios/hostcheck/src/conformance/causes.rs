@@ -38,6 +38,8 @@ pub struct Cause {
     pub source: String,
     /// The SDKs, with versions, on which the least server fails the same; empty where it is the server's own.
     pub sdks: BTreeSet<&'static str>,
+    /// What in the server's own code may be the cause beside an SDK.
+    pub or_yours: Option<&'static str>,
 }
 
 /// The causes of all failures: the most binding first, among those the ones of the protocol, and then those that show in
@@ -54,7 +56,7 @@ pub fn causes(findings: &Findings, rows: &[Placed]) -> Vec<Cause> {
             (_, Level::Should) => Weight::Should,
         };
         let source = placed.row.source_in(&judged.column);
-        let blamed = sdks.blame(judged);
+        let origin = sdks.origin(judged);
         let cause = causes.entry(message.clone()).or_insert_with(|| Cause {
             weight,
             message,
@@ -63,10 +65,12 @@ pub fn causes(findings: &Findings, rows: &[Placed]) -> Vec<Cause> {
             rows: BTreeSet::new(),
             columns: BTreeSet::new(),
             source: source.clone(),
-            sdks: blamed.clone(),
+            sdks: origin.sdks.clone(),
+            or_yours: None,
         });
         // Of an SDK's own fault every place is the SDK's.
-        cause.sdks.retain(|sdk| blamed.contains(sdk));
+        cause.sdks.retain(|sdk| origin.sdks.contains(sdk));
+        cause.or_yours = cause.or_yours.or(origin.or_yours);
         // Of the places in several versions of the specification the newest is shown.
         if (weight, &cause.source) < (cause.weight, &source) {
             (cause.weight, cause.source) = (weight, source);

@@ -1,5 +1,6 @@
-//! Tells what comes from the SDK that a server was built with: the least server on it fails the same, so nothing in this server
-//! can be at fault. It is a help for the reader and changes no verdict.
+//! Tells what comes from the SDK that a server was built with: the least server on it fails the same. Nothing in this server
+//! can be at fault then, unless the author's own code can cause the same answer. It is a help for the reader and changes no
+//! verdict.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -19,12 +20,24 @@ struct Known {
     /// Others may write this too, so it does not show the SDK.
     #[serde(default)]
     common: bool,
+    /// What in a server's own code causes the same answer, if anything does.
+    #[serde(default)]
+    or_yours: Option<String>,
     /// The SDKs with the versions in which it was seen.
     sdks: Vec<String>,
 }
 
 static KNOWN: LazyLock<Vec<Known>> =
     LazyLock::new(|| serde_saphyr::from_str(include_str!("sdks.yaml")).expect("a test reads the list"));
+
+/// From where a failure may come besides the server's own code.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Origin {
+    /// The SDKs; empty where it is the server's own, or not known.
+    pub(super) sdks: BTreeSet<&'static str>,
+    /// What in the server's own code may be the cause all the same.
+    pub(super) or_yours: Option<&'static str>,
+}
 
 /// The SDKs of a server, as far as its failures show them.
 pub(super) struct Sdks(BTreeSet<&'static str>);
@@ -44,10 +57,15 @@ impl Sdks {
         Self(rows.into_iter().filter(|(_, seen)| Some(seen.len()) == most).map(|(sdk, _)| sdk).collect())
     }
 
-    /// The SDKs from which this failure comes; empty where it is the server's own, or not known.
-    pub(super) fn blame(&self, judged: &Judged) -> BTreeSet<&'static str> {
-        let fitting = KNOWN.iter().filter(|known| known.fits(judged));
-        fitting.flat_map(|known| &known.sdks).map(String::as_str).filter(|sdk| self.0.contains(sdk)).collect()
+    /// From where this failure comes. An answer that only the SDK gives outweighs one that others may give.
+    pub(super) fn origin(&self, judged: &Judged) -> Origin {
+        let is_of = |sdk: &&'static str| self.0.contains(sdk);
+        let names = |known: &'static Known| known.sdks.iter().map(String::as_str).filter(is_of);
+        let fitting = KNOWN.iter().filter(|known| known.fits(judged) && names(known).next().is_some());
+        let fitting: Vec<&'static Known> = fitting.collect();
+        let is_sure = fitting.iter().any(|known| known.or_yours.is_none());
+        let or_yours = fitting.iter().find_map(|known| known.or_yours.as_deref()).filter(|_| !is_sure);
+        Origin { sdks: fitting.into_iter().flat_map(names).collect(), or_yours }
     }
 }
 
@@ -106,14 +124,14 @@ mod tests {
         let cursor = failed("messages.invalid-cursor", "result {}");
         let own = failed("tools.unknown", "result {}");
         let sdks = Sdks::of([&unknown, &resource, &cursor].into_iter());
-        assert_eq!(sdks.blame(&cursor), BTreeSet::from(["Python SDK 2.3.0"]));
-        assert!(sdks.blame(&own).is_empty());
+        assert_eq!(sdks.origin(&cursor).sdks, BTreeSet::from(["Python SDK 2.3.0"]));
+        assert!(sdks.origin(&own).sdks.is_empty());
         let nothing = Sdks::of([&own, &cursor].into_iter());
-        assert!(nothing.blame(&cursor).is_empty());
+        assert!(nothing.origin(&cursor).sdks.is_empty());
         let wrapped = failed("tools.structured-text", r#"{"structuredContent":{"result":2}}"#);
         let other = failed("tools.structured-text", r#"{"structuredContent":{"sum":2}}"#);
-        assert!(Sdks::of([&wrapped].into_iter()).blame(&wrapped).is_empty(), "others wrap results too");
-        assert_eq!((sdks.blame(&wrapped).len(), sdks.blame(&other).len()), (1, 0));
+        assert!(Sdks::of([&wrapped].into_iter()).origin(&wrapped).sdks.is_empty(), "others wrap results too");
+        assert_eq!((sdks.origin(&wrapped).sdks.len(), sdks.origin(&other).sdks.len()), (1, 0));
     }
 
     /// Asked by hand of the least server on it, which has one tool: no error of it has words of its own.
@@ -125,8 +143,8 @@ mod tests {
         for list in [legacy, modern] {
             let cursor = failed("messages.invalid-cursor", list);
             let sdks = Sdks::of([&cursor, &stream].into_iter());
-            assert_eq!(sdks.blame(&cursor), BTreeSet::from(["TypeScript SDK 2.4.0"]), "{list}");
-            assert_eq!(sdks.blame(&stream), BTreeSet::from(["TypeScript SDK 2.4.0"]), "{list}");
+            assert_eq!(sdks.origin(&cursor).sdks, BTreeSet::from(["TypeScript SDK 2.4.0"]), "{list}");
+            assert_eq!(sdks.origin(&stream).sdks, BTreeSet::from(["TypeScript SDK 2.4.0"]), "{list}");
         }
         // The order in which other SDKs, and most people, write the same.
         for list in [
@@ -134,7 +152,7 @@ mod tests {
             r#"result {"cacheScope":"private","resultType":"complete","tools":[],"ttlMs":0,"_meta":{"io.modelcontextprotocol/serverInfo":{}}}"#,
         ] {
             let cursor = failed("messages.invalid-cursor", list);
-            assert!(Sdks::of([&cursor, &stream].into_iter()).blame(&stream).is_empty(), "{list}");
+            assert!(Sdks::of([&cursor, &stream].into_iter()).origin(&stream).sdks.is_empty(), "{list}");
         }
     }
 
@@ -146,8 +164,30 @@ mod tests {
             failed("tools.unknown", r#"result {"content":[{"text":"no such tool"}],"isError":true}"#);
         let answered = failed("tools.unknown", r#"result {"content":[{"text":"no such tool"}]}"#);
         let sdks = Sdks::of([&shown, &raised].into_iter());
-        assert_eq!(sdks.blame(&raised), BTreeSet::from(["Python SDK 1.30.0"]));
-        assert!(sdks.blame(&answered).is_empty());
-        assert!(Sdks::of([&raised].into_iter()).blame(&raised).is_empty(), "others answer so too");
+        assert_eq!(sdks.origin(&raised).sdks, BTreeSet::from(["Python SDK 1.30.0"]));
+        assert!(sdks.origin(&answered).sdks.is_empty());
+        assert!(Sdks::of([&raised].into_iter()).origin(&raised).sdks.is_empty(), "others answer so too");
+    }
+    #[test]
+    fn an_answer_that_the_authors_own_handler_may_give_is_told_as_either() {
+        let low_level = failed(
+            "messages.unknown-method",
+            r#"error {"code":-32602,"message":"Invalid request parameters","data":""}"#,
+        );
+        let prompt = failed(
+            "prompts.unknown",
+            r#"error {"code":0,"message":"Unknown prompt: hostcheck-no-such-prompt"}"#,
+        );
+        let cursor = failed("messages.invalid-cursor", r#"result {"tools":[]}"#);
+        let sdks = Sdks::of([&low_level, &prompt, &cursor].into_iter());
+        for (judged, has_other_cause) in [(&low_level, false), (&prompt, true), (&cursor, true)] {
+            let origin = sdks.origin(judged);
+            assert_eq!(origin.sdks, BTreeSet::from(["Python SDK 1.30.0"]), "{}", judged.row);
+            assert_eq!(origin.or_yours.is_some(), has_other_cause, "{}", judged.row);
+        }
+        let of_helper =
+            r#"{"inputSchema":{"type":"object","$schema":"https://json-schema.org/draft/2020-12/schema"}}"#;
+        let of_helper = failed("messages.invalid-cursor", of_helper);
+        assert_eq!(Sdks::of([&of_helper].into_iter()).origin(&of_helper).or_yours, None);
     }
 }
