@@ -190,4 +190,16 @@ mod tests {
         let of_helper = failed("messages.invalid-cursor", of_helper);
         assert_eq!(Sdks::of([&of_helper].into_iter()).origin(&of_helper).or_yours, None);
     }
+    /// The two words of the library that reads its messages: of version 4 and of version 3, with either of which the SDK works.
+    #[test]
+    fn a_level_that_the_sdks_library_refuses_is_the_sdks_in_both_versions_of_it() {
+        for code in ["invalid_value", "invalid_enum_value"] {
+            let said = format!(
+                r#"error {{"code":-32603,"message":"[\n  {{\n    \"code\": \"{code}\",\n    \"path\": []"#
+            );
+            let level = failed("lifecycle.log-level", &said);
+            let sdks = Sdks::of([&level].into_iter()).origin(&level).sdks;
+            assert!(sdks.contains("TypeScript SDK 1.32.2"), "{code}: {sdks:?}");
+        }
+    }
 }
