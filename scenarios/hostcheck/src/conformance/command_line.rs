@@ -3,6 +3,7 @@
 //! reach the server itself. It starts nothing.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 /// Words with which a command of a shell begins that a program can't replace.
 const OF_THE_SHELL: [&str; 21] = [
@@ -130,6 +131,22 @@ fn is_name(text: &str) -> bool {
 fn assignment(text: &str) -> Option<usize> {
     let (name, value) = text.split_once('=')?;
     is_name(name).then(|| name.len() + 1 + word_length(value))
+}
+
+/// Where the words of a command stand, quotes and all.
+pub(crate) fn words(line: &str) -> Vec<Range<usize>> {
+    let mut words = Vec::new();
+    let mut place = 0;
+    loop {
+        let rest = &line[place..];
+        place += rest.len() - rest.trim_start().len();
+        if place == line.len() {
+            return words;
+        }
+        let end = place + word_length(&line[place..]);
+        words.push(place..end);
+        place = end;
+    }
 }
 
 /// The length of a word, quotes and all.

@@ -46,6 +46,7 @@ use schemas::Version;
 
 pub use address::Address;
 pub use causes::{Cause, Weight, causes};
+pub(crate) use command_line::words as words_of_command;
 pub use discover::VERSIONS;
 pub use duties::{Duty, Kept, duty};
 pub use findings::{About, Findings};

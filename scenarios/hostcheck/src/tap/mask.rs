@@ -6,7 +6,8 @@ use std::borrow::Cow;
 use secrets::{Secrecy, hide_possible, secrecy};
 
 use super::mask_json;
-use super::secret::{MASK, Masked};
+pub(crate) use super::secret::MASK;
+use super::secret::Masked;
 
 /// Depth to which JSON inside JSON strings is followed.
 const NESTING_MAX: usize = 4;

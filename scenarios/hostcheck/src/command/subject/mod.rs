@@ -3,6 +3,7 @@
 
 mod config;
 mod expand;
+mod line;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -92,6 +93,7 @@ impl Flags {
             (Some(line), _, _) => {
                 let (target, named, stays) = Target::command(line, given, &extra)?;
                 secrets.extend(named);
+                secrets.extend(line::secrets_of_line(line));
                 note = stays.then_some(SHELL_STAYS);
                 target
             }
@@ -110,7 +112,10 @@ impl Flags {
                 }
                 headers.extend(entry.headers);
                 match entry.how {
-                    How::Program(program) => Target::program(program, given, &extra),
+                    How::Program(program) => {
+                        secrets.extend(line::secrets_of(&program.arguments));
+                        Target::program(program, given, &extra)
+                    }
                     How::Url(address) => Target::Url(self::address(&address, "--config", &headers)?),
                 }
             }
@@ -194,10 +199,10 @@ impl Flags {
         Ok(all)
     }
 
-    /// The flags that name the server again, without the values of variables and headers.
+    /// The flags that name the server again, without the values of variables and headers, and without secrets.
     pub(super) fn repeat(&self) -> Vec<String> {
         let mut parts = Vec::new();
-        parts.extend(self.server.iter().map(|line| format!("--server {}", quoted(line))));
+        parts.extend(self.server.iter().map(|line| format!("--server {}", quoted(&line::shown(line)))));
         parts.extend(self.url.iter().map(|url| format!("--url {}", quoted(&shown_url(url)))));
         parts.extend(
             self.config.iter().map(|path| format!("--config {}", quoted(&path.display().to_string()))),
@@ -211,10 +216,10 @@ impl Flags {
         parts
     }
 
-    /// What started the server, in one line.
+    /// What started the server, in one line without secrets.
     pub(super) fn started_as(&self, name: Option<&str>) -> String {
         match (&self.server, &self.url, &self.config) {
-            (Some(line), _, _) => line.clone(),
+            (Some(line), _, _) => line::shown(line),
             (None, Some(url), _) => shown_url(url),
             (None, None, Some(path)) => format!("{} of {}", name.unwrap_or("a server"), path.display()),
             (None, None, None) => String::new(),
@@ -350,6 +355,18 @@ mod tests {
         let error = flags(arguments).resolve(&given()).err().expect("refused");
         let error = format!("{error:#}");
         assert!(error.contains(wanted) && !error.contains("secret"), "{error}");
+    }
+
+    #[test]
+    fn a_secret_in_the_command_is_shown_nowhere() {
+        let flags = flags(&["--server", "serve --access-token 5ecret-of-carol --now"]);
+        assert_eq!(flags.started_as(None), "serve --access-token *** --now");
+        assert_eq!(flags.repeat().join(" "), "--server 'serve --access-token *** --now'");
+        assert_eq!(
+            flags.resolve(&given()).unwrap().secrets,
+            ["5ecret-of-carol"],
+            "also where the server says it"
+        );
     }
 
     #[test]
