@@ -178,16 +178,9 @@ done"#;
     assert!(page.contains("2024-11-05") && page.contains("not judged"), "{page}");
 }
 
-#[rstest]
-// This version was never seen to meet a line that is no message.
-#[case("", "echo goodbye", "1 of 1 hosts: claude-code@2.1.80\n")]
-#[case("echo hello", "", "0 of 1 hosts; not known for claude-code@2.1.80\n")]
-fn what_a_server_writes_changes_nothing_of_what_came_before(
-    #[case] first: &str,
-    #[case] last: &str,
-    #[case] works: &str,
-) {
-    const SERVER: &str = r#"while read -r line; do
+#[cfg(unix)]
+/// A server with one tool that may be called, as a script of a shell.
+const ONE_TOOL: &str = r#"while read -r line; do
   id=${line#*'"id":'}
   id=${id%%[,\}]*}
   case $line in
@@ -201,14 +194,38 @@ fn what_a_server_writes_changes_nothing_of_what_came_before(
       echo '{"jsonrpc":"2.0","id":'"$id"',"error":{"code":-32601,"message":"not known"}}';;
   esac
 done"#;
+
+#[rstest]
+// This version was never seen to meet a line that is no message.
+#[case("", "echo goodbye", "1 of 1 hosts: claude-code@2.1.80\n")]
+#[case("echo hello", "", "0 of 1 hosts; not known for claude-code@2.1.80\n")]
+fn what_a_server_writes_changes_nothing_of_what_came_before(
+    #[case] first: &str,
+    #[case] last: &str,
+    #[case] works: &str,
+) {
     let folder = tempfile::tempdir().expect("a folder");
-    let server = script(folder.path(), &format!("{first}\n{SERVER}\n{last}\n"));
+    let server = script(folder.path(), &format!("{first}\n{ONE_TOOL}\n{last}\n"));
     let out = folder.path().join("out").display().to_string();
     let rows = ["hosts.opens", "hosts.tools", "hosts.call"];
     let host = ["--host", "claude-code@2.1.80"];
     let (_, screen, _) = run(&[&["run", "--server", &server, "--out", &out], &host[..], &rows[..]].concat());
     assert!(screen.starts_with("late speaks 2025-11-25\n"), "{screen}");
     assert!(screen.contains(&format!("works in   {works}")), "{screen}");
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test reads what the command wrote")]
+fn a_server_that_does_not_end_is_told_of_the_call_before_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let server = script(folder.path(), &format!("trap '' INT TERM\n{ONE_TOOL}\nexec sleep 20\n"));
+    let out = folder.path().join("out");
+    let words = ["run", "--server", &server, "--out", &out.display().to_string()];
+    run(&[&words[..], &["--host", "claude-code@2.1.330", "hosts.end"]].concat());
+    let page = std::fs::read_to_string(out.join("overview.md")).expect("an overview");
+    let seen = page.lines().find(|line| line.contains("seen:")).expect("what was seen");
+    assert!(seen.contains("after a call of now the host does this: SIGINT, SIGTERM after"), "{seen}");
+    assert!(seen.ends_with("ms`"), "no other lines of the conversation: {seen}");
 }
 
 #[test]

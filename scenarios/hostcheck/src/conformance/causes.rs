@@ -47,6 +47,7 @@ pub struct Cause {
 pub fn causes(findings: &Findings, rows: &[Placed]) -> Vec<Cause> {
     let mut causes: BTreeMap<String, Cause> = BTreeMap::new();
     let sdks = Sdks::of(findings.protocol.iter());
+    let mut in_hosts: BTreeMap<String, Vec<(&str, String)>> = BTreeMap::new();
     for judged in findings.protocol.iter().chain(&findings.hosts) {
         let Some(placed) = rows.iter().find(|placed| placed.row.id == judged.row) else { continue };
         let Some(Fault { message, expected, seen }) = fault(judged, &placed.row.says) else { continue };
@@ -56,6 +57,9 @@ pub fn causes(findings: &Findings, rows: &[Placed]) -> Vec<Cause> {
             (_, Level::Should) => Weight::Should,
         };
         let source = placed.row.source_in(&judged.column);
+        if let Some(seen) = seen.as_ref().filter(|_| is_host(&judged.column)) {
+            in_hosts.entry(message.clone()).or_default().push((&judged.column, seen.clone()));
+        }
         let origin = sdks.origin(judged);
         let cause = causes.entry(message.clone()).or_insert_with(|| Cause {
             weight,
@@ -78,6 +82,9 @@ pub fn causes(findings: &Findings, rows: &[Placed]) -> Vec<Cause> {
         cause.rows.insert(judged.row.clone());
         cause.columns.insert(judged.column.clone());
     }
+    for cause in causes.values_mut().filter(|cause| cause.is_of_hosts_only()) {
+        cause.seen = in_hosts.get(&cause.message).map(|places| of_each_host(places, &cause.columns));
+    }
     let mut causes: Vec<Cause> = causes.into_values().collect();
     causes.sort_by_key(|cause| {
         (cause.weight, cause.is_of_hosts_only(), usize::MAX - cause.columns.len() - cause.rows.len())
@@ -88,8 +95,28 @@ pub fn causes(findings: &Findings, rows: &[Placed]) -> Vec<Cause> {
 impl Cause {
     /// Whether it shows in hosts and in no version of the protocol: mostly it follows from a fault that shows in one.
     fn is_of_hosts_only(&self) -> bool {
-        self.columns.iter().all(|column| column.parse::<schemas::Version>().is_err())
+        self.columns.iter().all(|column| is_host(column))
     }
+}
+
+fn is_host(column: &str) -> bool {
+    column.parse::<schemas::Version>().is_err()
+}
+
+/// What was seen in hosts: each does something else, so what is not the same in all names its hosts.
+fn of_each_host(places: &[(&str, String)], columns: &BTreeSet<String>) -> String {
+    let mut told: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (column, seen) in places {
+        match told.iter_mut().find(|(other, _)| other == seen) {
+            Some((_, hosts)) => hosts.push(column),
+            None => told.push((seen, vec![column])),
+        }
+    }
+    let is_same = |hosts: &[&str]| columns.iter().all(|column| hosts.contains(&column.as_str()));
+    let told = told.iter().map(|(seen, hosts)| {
+        if is_same(hosts) { (*seen).to_owned() } else { format!("in {}: {seen}", hosts.join(", ")) }
+    });
+    told.collect::<Vec<_>>().join("; ")
 }
 
 /// The message, or what the row says where there is no evidence, without the conversation in which the fault was seen, so that equal faults have equal messages.
@@ -199,5 +226,31 @@ mod tests {
         };
         assert_eq!(seen("it asks for a key", true).as_deref(), Some("it asks for a key"));
         assert_eq!(seen("error in another place", false), None);
+    }
+    #[test]
+    fn what_differs_between_hosts_is_told_with_its_host() {
+        let seen_of = |seen: [&str; 3]| {
+            let hosts = ["claude-code@1", "gemini-cli@1", "opencode@1"].into_iter().zip(seen);
+            let hosts = hosts.map(|(column, seen)| {
+                let observed = (!seen.is_empty()).then(|| seen.to_owned());
+                let evidence = Evidence {
+                    message: "runs on".to_owned(),
+                    expected: None,
+                    observed,
+                    tells: true,
+                    at_ms: 0,
+                };
+                Judged::bare("hosts.end", column, Outcome::Failed(vec![evidence]))
+            });
+            let about = super::super::About::default();
+            let hosts = hosts.collect();
+            let findings = Findings { about, versions: Vec::new(), protocol: Vec::new(), hosts };
+            causes(&findings, &super::super::rows().unwrap()).remove(0).seen
+        };
+        assert_eq!(seen_of(["a", "a", "a"]).as_deref(), Some("a"));
+        let told = seen_of(["a", "b", "a"]);
+        assert_eq!(told.as_deref(), Some("in claude-code@1, opencode@1: a; in gemini-cli@1: b"));
+        assert_eq!(seen_of(["", "b", ""]).as_deref(), Some("in gemini-cli@1: b"));
+        assert_eq!(seen_of(["", "", ""]), None);
     }
 }

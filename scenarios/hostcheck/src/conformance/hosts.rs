@@ -102,7 +102,7 @@ pub(crate) async fn judge(
         return rows().map(|placed| Judged::bare(&placed.row.id, &profile.id, unmet.clone())).collect();
     }
     let picked = pick_tool(&plan.wishes, found);
-    let tool = || picked.as_ref().map(|_| ());
+    let tool = || picked.as_ref().map(|(name, _)| name.as_str());
     let has_tools = found.newest().is_some_and(|speaks| !speaks.tools.items.is_empty());
     let call = (picked.as_ref().ok(), has_tools);
     // On a busy machine a server waits for a processor, and a limit that passes meanwhile says nothing of the server.
@@ -218,8 +218,8 @@ struct Seen<'a> {
     server: &'a str,
     found: &'a Discovered,
     met: &'a Met,
-    /// `Ok` if there was a tool to call, otherwise the reason.
-    tool: Result<(), &'a Outcome>,
+    /// The tool to call if there was one, otherwise the reason.
+    tool: Result<&'a str, &'a Outcome>,
 }
 
 impl Seen<'_> {
@@ -459,8 +459,8 @@ impl Seen<'_> {
         let met = self.met;
         match (self.tool, &met.call) {
             (Err(none), _) => none.clone(),
-            (Ok(()), None) => met.fail("a call got no outcome", "a result", &last_server_line(met)),
-            (Ok(()), Some((_, outcome, raw))) => {
+            (Ok(_), None) => met.fail("a call got no outcome", "a result", &last_server_line(met)),
+            (Ok(_), Some((_, outcome, raw))) => {
                 // Also the server's own error is an answer, and the host tells the model of it: a service may be away. A result
                 // that the host refuses is none.
                 let is_error = |raw: &Value| {
@@ -479,8 +479,8 @@ impl Seen<'_> {
         let texts = &self.profile.texts;
         match (self.tool, self.met.call.as_ref().and_then(|(_, _, raw)| raw.as_ref())) {
             (Err(none), _) => none.clone(),
-            (Ok(()), None) => Outcome::CouldNotRun("the call brought no result".to_owned()),
-            (Ok(()), Some(raw)) => {
+            (Ok(_), None) => Outcome::CouldNotRun("the call brought no result".to_owned()),
+            (Ok(_), Some(raw)) => {
                 let (size, max) = (size_of(raw, *texts.size_unit), *texts.whole_max);
                 let message = format!("the host shows results of up to {max} {}", unit(*texts.size_unit));
                 let seen = format!("the result has {size}");
@@ -523,8 +523,10 @@ impl Seen<'_> {
         } else {
             format!(", and {} s later it still runs", EXIT_WITHIN.as_secs())
         };
-        let seen = format!("the host does this: {}{waited}\n{}", told_end(steps), last_events(met));
-        let seen = Observed::telling(seen);
+        // A server that ends at once when it is idle may be kept by what a call began.
+        let called = self.tool.ok().filter(|_| met.call.is_some());
+        let after = called.map(|tool| format!("after a call of {tool} ")).unwrap_or_default();
+        let seen = Observed::telling(format!("{after}the host does this: {}{waited}", told_end(steps)));
         let message = "the server does not end by what the host does, short of force";
         met.expect(ended, message, "an end soon after stdin is closed or a signal came", &seen)
     }
@@ -621,11 +623,4 @@ fn last_server_line(met: &Met) -> String {
         .clone()
         .find(|line| line.lane == Lane::ServerToHost)
         .map_or_else(|| "the server wrote nothing".to_owned(), |line: &WireLine| line.text.clone())
-}
-
-fn last_events(met: &Met) -> String {
-    let events =
-        met.record.transcript.iter().filter(|line| line.lane == Lane::Event).map(|line| line.text.as_str());
-    let events: Vec<&str> = events.collect();
-    events[events.len().saturating_sub(4)..].join("\n")
 }
