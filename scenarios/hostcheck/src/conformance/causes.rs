@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::findings::Findings;
 use super::outcome::{Judged, Outcome};
+use super::protocol::{AFTER, WHILE};
 use super::row::{Level, Placed};
 use super::sdks::Sdks;
 
@@ -129,13 +130,18 @@ fn fault(judged: &Judged, says: &str) -> Option<Fault> {
         _ => return None,
     };
     // Only a rule of the wire is broken while something else is asked.
-    let (message, of_wire) = match message.split_once(super::protocol::WHILE) {
-        Some((message, _)) => (message.to_owned(), true),
-        None => (message.to_owned(), false),
+    let (message, during) = match message.split_once(WHILE) {
+        Some((message, during)) => (message.to_owned(), during.strip_suffix(')')),
+        None => (message.to_owned(), None),
     };
     let expected = seen.and_then(|seen| seen.expected.clone());
     let seen = seen.filter(|seen| seen.tells).and_then(|seen| seen.observed.clone());
-    let seen = seen.map(|seen| if of_wire { format!("the line {seen}") } else { seen });
+    let seen = seen.map(|seen| match during.map(|during| during.split_once(AFTER)) {
+        // The line may be long and be cut, so the request comes first.
+        Some(Some((_, request))) => format!("after {request} the line {seen}"),
+        Some(None) => format!("the line {seen}"),
+        None => seen,
+    });
     Some(Fault { message, expected, seen })
 }
 
@@ -214,16 +220,21 @@ mod tests {
 
     #[test]
     fn what_was_seen_is_told_where_the_evidence_says_so_whatever_its_words() {
-        let seen = |observed: &str, tells: bool| {
+        let seen_in = |message: &str, observed: &str, tells: bool| {
             let observed = Some(observed.to_owned());
             let evidence =
-                Evidence { message: "wrong".to_owned(), expected: None, observed, tells, at_ms: 0 };
+                Evidence { message: message.to_owned(), expected: None, observed, tells, at_ms: 0 };
             let protocol =
                 vec![Judged::bare("lifecycle.ping", "2025-11-25", Outcome::Failed(vec![evidence]))];
             let about = super::super::About::default();
             let findings = Findings { about, versions: Vec::new(), protocol, hosts: Vec::new() };
             causes(&findings, &super::super::rows().unwrap()).remove(0).seen
         };
+        let seen = |observed: &str, tells: bool| seen_in("wrong", observed, tells);
+        let line = "no JSON (while asking about tools: calls, after tools/call add)";
+        assert_eq!(seen_in(line, "hello", true).as_deref(), Some("after tools/call add the line hello"));
+        let line = "no JSON (while asking about declared capabilities)";
+        assert_eq!(seen_in(line, "hello", true).as_deref(), Some("the line hello"));
         assert_eq!(seen("it asks for a key", true).as_deref(), Some("it asks for a key"));
         assert_eq!(seen("error in another place", false), None);
     }

@@ -201,6 +201,7 @@ impl Met {
                                 rule: error.rule,
                                 message: error.message,
                                 line,
+                                after: None,
                                 at_ms: event.at_ms,
                             });
                         }

@@ -25,6 +25,8 @@ const BROKEN_SHOWN: usize = 3;
 
 /// Separates the fault from the question during which it was seen.
 pub(super) const WHILE: &str = " (while asking about ";
+/// Separates that question from the last request before the fault.
+pub(super) const AFTER: &str = ", after ";
 
 /// Rules of the wire that can be judged only after certain messages: the rule, and how the names of these
 /// messages begin.
@@ -481,8 +483,10 @@ fn broken(rule: &str, records: &[(&str, &Record)]) -> Vec<Evidence> {
             });
             if !known && evidence.len() < BROKEN_SHOWN {
                 let meaning = schemas::rules().iter().find(|known| known.id == rule);
+                let after = broken.after.as_ref().map(|request| format!("{AFTER}{request}"));
+                let after = after.unwrap_or_default();
                 evidence.push(Evidence {
-                    message: format!("{}{WHILE}{name})", broken.message),
+                    message: format!("{}{WHILE}{name}{after})", broken.message),
                     expected: meaning.map(|known| known.meaning.to_owned()),
                     observed: Some(broken.line.clone()),
                     tells: true,

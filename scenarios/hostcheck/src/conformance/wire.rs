@@ -33,6 +33,8 @@ const TRANSCRIPT_LINE_CHARS_MAX: usize = 4_000;
 const STRING_CHARS_MAX: usize = 200;
 /// Most characters of the wire in one piece of evidence.
 const EVIDENCE_CHARS_MAX: usize = 1_500;
+/// Most characters of a request that is named.
+const REQUEST_CHARS_MAX: usize = 100;
 /// Most faults of one rule that are kept.
 const BROKEN_MAX: usize = 8;
 /// Most answers that wait for the end of a line.
@@ -46,6 +48,8 @@ pub(crate) struct Broken {
     pub(crate) rule: &'static str,
     pub(crate) message: String,
     pub(crate) line: String,
+    /// The last request before a line that is no message, which may have caused it.
+    pub(crate) after: Option<String>,
     pub(crate) at_ms: u64,
 }
 
@@ -130,6 +134,15 @@ fn cut_strings(value: &mut Value) {
     }
 }
 
+/// The method of a request, with what it asks for: `tools/call add`.
+fn request_of(line: &[u8]) -> Option<String> {
+    let message: Value = serde_json::from_slice(line).ok()?;
+    message.get("id")?;
+    let method = message.get("method")?.as_str()?;
+    let what = ["/params/name", "/params/uri"].into_iter().find_map(|place| message.pointer(place)?.as_str());
+    Some(what.map_or_else(|| method.to_owned(), |what| format!("{method} {what}")))
+}
+
 /// A line of the server.
 #[derive(Debug, Clone)]
 pub(crate) struct Received {
@@ -157,6 +170,8 @@ pub(crate) struct Wire {
     spread: Spread,
     /// Number of progress notifications, by token.
     progress: BTreeMap<String, u64>,
+    /// The last request of the host.
+    asked: Option<String>,
     /// Whether the server's lines are validated; not where the host breaks the rules itself.
     judged: bool,
     /// Whether requests of the server are answered.
@@ -192,6 +207,7 @@ impl Wire {
             validator: WireValidator::at_host(),
             spread: Spread::default(),
             progress: BTreeMap::new(),
+            asked: None,
             judged,
             answers,
             held: Vec::new(),
@@ -226,6 +242,7 @@ impl Wire {
                 // The lines of the host are this program's own; only their effect on the server's lines
                 // matters.
                 let _ = self.validator.feed_bytes(Direction::HostToServer, line);
+                self.asked = request_of(line).or_else(|| self.asked.take());
             }
             self.record.borrow_mut().note(now_ms, Lane::HostToServer, &String::from_utf8_lossy(line));
         }
@@ -410,7 +427,7 @@ impl Wire {
             if record.broken.iter().filter(|one| one.rule == spread::RULE).count() < BROKEN_MAX {
                 let message = "a message is written over several lines".to_owned();
                 let line = record.excerpt(&whole, 1_000);
-                record.broken.push(Broken { rule: spread::RULE, message, line, at_ms });
+                record.broken.push(Broken { rule: spread::RULE, message, line, after: None, at_ms });
             }
         }
     }
@@ -439,7 +456,10 @@ impl Wire {
                     format!("{definition}{place}: {}", error.message)
                 };
                 let line = record.excerpt(text, 1_000);
-                record.broken.push(Broken { rule: error.rule, message, line, at_ms });
+                let is_stray = verdict.definition.is_empty();
+                let asked = self.asked.as_deref().filter(|_| is_stray);
+                let after = asked.map(|asked| record.excerpt(asked, REQUEST_CHARS_MAX));
+                record.broken.push(Broken { rule: error.rule, message, line, after, at_ms });
             }
         }
     }

@@ -257,6 +257,18 @@ fn a_line_at_the_end_of_a_server_is_seen_in_every_version_of_a_quick_run() {
 }
 
 #[test]
+fn a_line_that_is_no_message_is_told_with_the_request_before_it() {
+    let found = judge(Fault::TiresOfCalls, |id| id == "stdio.only-messages", &[OLD]);
+    let [judged] = found.protocol.as_slice() else { panic!("{:?}", found.protocol) };
+    let Outcome::Failed(evidence) = &judged.outcome else { panic!("{:?}", judged.outcome) };
+    let message = &evidence[0].message;
+    assert!(
+        message.contains(" (while asking about ") && message.contains(", after tools/call "),
+        "{message}"
+    );
+}
+
+#[test]
 fn allowed_behaviour_fails_no_row() {
     let mut wrong = Vec::new();
     for (fault, row, version, wanted) in ALLOWED {
