@@ -269,6 +269,15 @@ fn a_line_that_is_no_message_is_told_with_the_request_before_it() {
 }
 
 #[test]
+fn a_result_of_an_unknown_tool_is_shown() {
+    let found = judge(Fault::KnowsEveryTool, |id| id == "tools.unknown", &[OLD]);
+    let [judged] = found.protocol.as_slice() else { panic!("{:?}", found.protocol) };
+    let Outcome::Failed(evidence) = &judged.outcome else { panic!("{:?}", judged.outcome) };
+    let said = evidence[0].observed.as_deref().unwrap_or_default();
+    assert!(evidence[0].tells && said.starts_with("result {"), "{evidence:?}");
+}
+
+#[test]
 fn allowed_behaviour_fails_no_row() {
     let mut wrong = Vec::new();
     for (fault, row, version, wanted) in ALLOWED {
