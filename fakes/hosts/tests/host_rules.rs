@@ -3,7 +3,9 @@
 mod host_support;
 mod wakes;
 
-use fake_hosts::{Action, Carrier, HostOptions, Mode, Outcome, Signal};
+use std::sync::Arc;
+
+use fake_hosts::{Action, Carrier, HostMachine, HostOptions, Mode, OnFault, Outcome, Signal, profile};
 use host_support::TestSession;
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -129,6 +131,53 @@ fn no_notification_but_the_channel_reaches_a_model(
     assert_eq!(session.model()[0].text, "done");
 }
 
+const LOGS: &str = "faults.undeclared_logs";
+
+fn log(session: &mut TestSession) {
+    session.notify("notifications/message", &json!({"level": "info", "data": "working"}));
+}
+
+#[rstest]
+#[case::tried(CODEX, true)]
+#[case::not_tried(SIXTY, false)]
+fn a_log_message_that_was_not_declared_is_told_of_and_costs_no_call(#[case] host: &str, #[case] known: bool) {
+    let mut session = TestSession::open(host, Mode::Print, &["a"]);
+    session.call("a");
+    log(&mut session);
+    session.result("a", "done");
+    assert_eq!(session.faults(), [(LOGS, known, true)]);
+    assert_eq!(session.outcomes(), [("a".to_owned(), Outcome::Result)]);
+}
+
+#[test]
+fn a_log_message_fails_the_open_call_of_a_host_whose_profile_says_so() {
+    let mut strict = profile(CODEX).unwrap().as_ref().clone();
+    strict.faults.undeclared_logs.value = OnFault::Fails;
+    let options = HostOptions { mode: Mode::Print, ..HostOptions::default() };
+    let mut session = TestSession::open_as(Arc::new(strict), options, &["a"]);
+    session.call("a");
+    log(&mut session);
+    assert_eq!(session.faults(), [(LOGS, true, false)]);
+    assert_eq!(session.outcomes(), [("a".to_owned(), Outcome::Error)]);
+}
+
+#[test]
+fn a_log_message_is_no_fault_before_the_capabilities_are_known_with_the_capability_or_in_the_newer_era() {
+    let host = HostMachine::new(profile(CODEX).unwrap(), HostOptions::default());
+    let mut session = TestSession { host, now_ms: 0, done: Vec::new() };
+    session.start();
+    log(&mut session);
+    let declares = json!({"protocolVersion": "2025-06-18", "capabilities": {"logging": {}},
+        "serverInfo": {"name": "s", "version": "1"}});
+    session.reply(&session.last_id("initialize"), json!({"result": declares}));
+    assert!(session.host.is_open());
+    log(&mut session);
+    assert_eq!(session.faults(), []);
+    let mut session = TestSession::modern(CLAUDE, HostOptions::default(), &["a"]);
+    log(&mut session);
+    assert_eq!(session.faults(), []);
+}
+
 #[rstest]
 #[case(CLAUDE, Mode::Tui)]
 #[case(CLAUDE, Mode::Print)]
@@ -238,12 +287,9 @@ fn of_an_interrupt_of_gemini_nothing_is_sent() {
 #[case::a_late_server(CODEX, 1000, true)]
 #[case::all_others_wait(GEMINI, 5000, false)]
 fn only_codex_begins_a_turn_without_a_late_server(#[case] host: &str, #[case] ms: u64, #[case] begins: bool) {
-    let profile = fake_hosts::profile(host).unwrap();
-    let mut session = TestSession {
-        host: fake_hosts::HostMachine::new(profile, HostOptions::default()),
-        now_ms: 0,
-        done: Vec::new(),
-    };
+    let profile = profile(host).unwrap();
+    let mut session =
+        TestSession { host: HostMachine::new(profile, HostOptions::default()), now_ms: 0, done: Vec::new() };
     session.start();
     session.call("wait");
     session.until(ms - 1);
@@ -397,12 +443,9 @@ fn the_model_of_a_deferring_host_gets_names_the_other_descriptions() {
 
 #[test]
 fn calls_made_before_the_server_is_open_wait_for_it() {
-    let profile = fake_hosts::profile(COPILOT).unwrap();
-    let mut session = TestSession {
-        host: fake_hosts::HostMachine::new(profile, HostOptions::default()),
-        now_ms: 0,
-        done: Vec::new(),
-    };
+    let profile = profile(COPILOT).unwrap();
+    let mut session =
+        TestSession { host: HostMachine::new(profile, HostOptions::default()), now_ms: 0, done: Vec::new() };
     let effects = session.host.start(0);
     session.done.extend(effects.into_iter().map(|effect| (0, effect)));
     session.call("a");
@@ -413,12 +456,9 @@ fn calls_made_before_the_server_is_open_wait_for_it() {
 
 #[test]
 fn a_silent_server_is_given_up_and_calls_fail() {
-    let profile = fake_hosts::profile(CLAUDE).unwrap();
-    let mut session = TestSession {
-        host: fake_hosts::HostMachine::new(profile, HostOptions::default()),
-        now_ms: 0,
-        done: Vec::new(),
-    };
+    let profile = profile(CLAUDE).unwrap();
+    let mut session =
+        TestSession { host: HostMachine::new(profile, HostOptions::default()), now_ms: 0, done: Vec::new() };
     let effects = session.host.start(0);
     session.done.extend(effects.into_iter().map(|effect| (0, effect)));
     session.call("a");

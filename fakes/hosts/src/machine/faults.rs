@@ -97,6 +97,16 @@ impl HostMachine {
         }
     }
 
+    /// Tells of a message beside the answers that may let what is open fail. Returns whether it does.
+    pub(super) fn fails_at_once(&mut self, fact: &Fact<OnFault>, name: &'static str) -> bool {
+        let fails = **fact == OnFault::Fails;
+        self.tell_fault(fact, name, !fails);
+        if fails {
+            self.fail_open(self.stage(None), None, name);
+        }
+        fails
+    }
+
     /// Tells the watcher of a fault and of what is known about it.
     pub(super) fn tell_fault<T>(&mut self, fact: &Fact<T>, name: &'static str, harmless: bool) {
         self.tell(HostEventKind::Fault { fact: name, known: fact.mark != Mark::Unknown, harmless });

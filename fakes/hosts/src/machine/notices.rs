@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::{Era, HostMachine, Timer};
+use super::{Era, HostMachine, Phase, Timer};
 use crate::channel;
 use crate::effect::Carrier;
 use crate::names;
@@ -20,10 +20,25 @@ impl HostMachine {
             "notifications/prompts/list_changed" => self.list_changed(ListKind::Prompts),
             "notifications/resources/list_changed" => self.list_changed(ListKind::Resources),
             "notifications/subscriptions/acknowledged" => self.on_acknowledged(),
+            "notifications/message" => self.on_log(),
             _ if method == *self.profile.channel.method => self.on_channel(params),
             _ if method == *self.profile.channel.permission_answer_method => self.on_permission(params),
             _ => self.note(format!("dropped {method}")),
         }
+    }
+
+    /// No host that was tried shows its model a log message.
+    fn on_log(&mut self) {
+        // Before the answer to `initialize` it is not known yet what the server declares, and the newer era has another
+        // rule for log messages.
+        let in_session = self.link.phase == Phase::Open && self.link.era == Era::Legacy;
+        if in_session && self.link.capabilities.get("logging").is_none() {
+            let fact = self.profile.faults.undeclared_logs.clone();
+            if self.fails_at_once(&fact, "faults.undeclared_logs") {
+                return;
+            }
+        }
+        self.note("dropped notifications/message");
     }
 
     fn on_channel(&mut self, params: &Value) {

@@ -98,6 +98,8 @@ facts! {
         doubled_members: PerStage<OnFault>,
         /// An object inside a message with two members of one name.
         doubled_inside: PerStage<OnFault>,
+        /// A log message of an open session whose server did not declare `logging`.
+        undeclared_logs: OnFault,
         /// An answer to `initialize` without `capabilities`.
         no_capabilities: OnFault,
         /// An answer to `initialize` with a capability that is null.

@@ -1,8 +1,10 @@
 //! A fake host with a hand-driven server, for tests of single rules.
 
+use std::sync::Arc;
+
 use fake_hosts::drive::HostEventKind;
 use fake_hosts::{
-    Action, Carrier, Effect, HostMachine, HostOptions, Mode, ModelEntry, Signal, ToolCall, profile,
+    Action, Carrier, Effect, HostMachine, HostOptions, Mode, ModelEntry, Profile, Signal, ToolCall, profile,
 };
 use serde_json::{Value, json};
 
@@ -20,10 +22,13 @@ impl TestSession {
         Self::open_with(host, HostOptions { mode, ..HostOptions::default() }, tools)
     }
 
-    pub(crate) fn open_with(host: &str, mut options: HostOptions, tools: &[&str]) -> Self {
+    pub(crate) fn open_with(host: &str, options: HostOptions, tools: &[&str]) -> Self {
+        Self::open_as(profile(host).unwrap(), options, tools)
+    }
+
+    pub(crate) fn open_as(profile: Arc<Profile>, mut options: HostOptions, tools: &[&str]) -> Self {
         options.server_name.replace_range(.., "claw");
-        let mut session =
-            Self { host: HostMachine::new(profile(host).unwrap(), options), now_ms: 0, done: Vec::new() };
+        let mut session = Self { host: HostMachine::new(profile, options), now_ms: 0, done: Vec::new() };
         let effects = session.host.start(0);
         session.keep(effects);
         session.serve(tools);
@@ -246,6 +251,21 @@ impl TestSession {
             .filter_map(|(ms, effect)| match effect {
                 Effect::Signal(signal) => Some((*ms, Some(*signal))),
                 Effect::CloseStdin => Some((*ms, None)),
+                _ => None,
+            })
+            .collect()
+    }
+
+    /// The facts about broken rules that it told of: name, whether known, whether harmless.
+    pub(crate) fn faults(&self) -> Vec<(&'static str, bool, bool)> {
+        self.done
+            .iter()
+            .filter_map(|(_, effect)| match effect {
+                Effect::Tell(HostEventKind::Fault { fact, known, harmless })
+                    if fact.starts_with("faults.") =>
+                {
+                    Some((*fact, *known, *harmless))
+                }
                 _ => None,
             })
             .collect()

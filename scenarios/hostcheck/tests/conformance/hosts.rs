@@ -5,8 +5,9 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use hostcheck::conformance::{self, Outcome, Plan, Target, Wishes};
+use hostcheck::conformance::{self, Findings, Outcome, Plan, Target, Wishes};
 use rstest::rstest;
+use schemas::Version;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 
@@ -26,6 +27,12 @@ const SLOW_START: &str = "slow start";
 
 /// A server that a probe breaks: it is silent to it and ends at the next request.
 const ENDS_AFTER_A_PROBE: &str = "ends after a probe";
+
+/// What a server on FastMCP of the Python SDK 1 writes for `ctx.info`, without declaring `logging`.
+const LOG: &str = concat!(
+    r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"working"}}"#,
+    "\n"
+);
 
 /// A server of the older era with these tools.
 fn with_tools(tools: Value) -> Older {
@@ -107,6 +114,9 @@ fn with_fault(fault: &str, method: &str, mut answer: Value, asked: &Value) -> Ve
         "isError is a text" if calls => answer["result"]["isError"] = json!("false"),
         "banner" => before = "Starting up\n",
         "empty line" => before = "\n",
+        "undeclared log" => before = LOG,
+        "declared log" if method == "initialize" => answer["result"]["capabilities"]["logging"] = json!({}),
+        "declared log" if calls => before = LOG,
         "log line" => before = "{\"level\":\"info\"}\n",
         "null id" => {
             before = "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32700,\"message\":\"no\"}}\n";
@@ -156,6 +166,10 @@ const NEWEST: [&str; 6] = [
 #[case("banner@tools/call", "hosts.lines", "++++++")]
 #[case("log line@tools/list", "hosts.tools", "+++-++")]
 #[case("empty line@tools/list", "hosts.tools", "+++-++")]
+#[case("undeclared log@tools/list", "hosts.tools", "++++++")]
+#[case("undeclared log@tools/list", "hosts.lines", "++++++")]
+#[case("undeclared log@tools/call", "hosts.call", "++++++")]
+#[case("undeclared log@tools/call", "hosts.lines", "++++++")]
 #[case("null id@initialize", "hosts.opens", "+--+++")]
 #[case("null id@tools/call", "hosts.call", "++++++")]
 #[case("null cursor", "hosts.tools", "-++---")]
@@ -196,6 +210,8 @@ fn a_declaration_costs_what_it_was_seen_to_cost(
 #[rstest]
 #[case("string id", "hosts.opens", "`faults.string_ids`")]
 #[case("banner@tools/list", "hosts.tools", "`faults.noise`")]
+#[case("undeclared log@tools/call", "hosts.call", "`faults.undeclared_logs`")]
+#[case("undeclared log@tools/call", "hosts.lines", "`faults.undeclared_logs`")]
 #[case("null cursor", "hosts.tools", "`faults.null_cursor`")]
 #[case("another member@initialize", "hosts.opens", "`faults.extra_members`")]
 fn a_fault_that_was_not_tried_on_a_version_is_unknown_there(
@@ -211,6 +227,7 @@ fn a_fault_that_was_not_tried_on_a_version_is_unknown_there(
 #[rstest]
 #[case("string id", "hosts.opens", PASSES)]
 #[case("banner@tools/list", "hosts.tools", PASSES)]
+#[case("undeclared log@tools/call", "hosts.call", PASSES)]
 #[case("null cursor", "hosts.tools", FAILS)]
 #[case("another member@initialize", "hosts.opens", FAILS)]
 #[case("endless list", "hosts.pages", FAILS)]
@@ -221,6 +238,30 @@ fn a_version_on_which_the_faults_were_tried_again_knows_them(
 ) {
     let server = Older { fault, ..with_tools(described(10)) };
     expect(server, "claude-code@2.0.73", row, (wanted, ""));
+}
+
+#[test]
+fn a_log_message_that_was_declared_or_comes_before_the_opening_needs_no_fact() {
+    for fault in ["declared log", "undeclared log@initialize"] {
+        for row in ["hosts.opens", "hosts.call", "hosts.lines"] {
+            let server = Older { fault, ..with_tools(described(10)) };
+            expect(server, "claude-code@2.1.317", row, (PASSES, ""));
+        }
+    }
+}
+
+#[test]
+fn a_log_message_that_was_not_declared_breaks_the_protocol_although_it_costs_nothing() {
+    let judge = |fault| {
+        let server = Older { fault, ..with_tools(described(10)) };
+        let found = find(server, "lifecycle.only-negotiated", &[]);
+        let [judged] = found.protocol.as_slice() else { panic!("{:?}", found.protocol) };
+        judged.outcome.clone()
+    };
+    let outcome = judge("undeclared log@tools/call");
+    let Outcome::Failed(evidence) = &outcome else { panic!("{outcome:?}") };
+    assert!(evidence[0].message.contains("needs the capability `logging`"), "{evidence:?}");
+    assert_eq!(judge("declared log"), Outcome::Passed);
 }
 
 fn cells(server: &Older, row: &str, seen: &str) {
@@ -236,6 +277,14 @@ fn cells(server: &Older, row: &str, seen: &str) {
 
 /// The outcome of one row on one host.
 fn judged(server: Older, host: &str, row: &str) -> Outcome {
+    let found = find(server, row, &[host]);
+    let [judged] = found.hosts.as_slice() else { panic!("{row} on {host}: {:?}", found.hosts) };
+    judged.outcome.clone()
+}
+
+/// What is found by one row. A row about hosts is asked on these, and a row of the protocol in the newest version of the
+/// older era.
+fn find(server: Older, row: &str, on: &[&str]) -> Findings {
     let rows = conformance::rows().expect("the rows are sound");
     let hosts = hostcheck::host::all().expect("the profiles are sound");
     let call_all_tools = server.fault != SLOW_START;
@@ -244,11 +293,11 @@ fn judged(server: Older, host: &str, row: &str) -> Outcome {
         name: None,
         wishes: Arc::new(Wishes { call_all_tools, ..Wishes::default() }),
         rows: rows.into_iter().filter(|placed| placed.row.id == row).collect(),
-        versions: Vec::new(),
+        versions: if on.is_empty() { vec![Version::V2025_11_25] } else { Vec::new() },
         full: true,
-        named: false,
+        named: on.is_empty(),
         demanded: false,
-        hosts: hosts.iter().filter(|known| known.id == host).cloned().collect(),
+        hosts: hosts.iter().filter(|known| on.contains(&known.id.as_str())).cloned().collect(),
         at_once: 1,
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -256,9 +305,7 @@ fn judged(server: Older, host: &str, row: &str) -> Outcome {
         .start_paused(true)
         .build()
         .expect("a runtime");
-    let found = tokio::task::LocalSet::new().block_on(&runtime, conformance::judge(&plan, &|_| {}));
-    let [judged] = found.hosts.as_slice() else { panic!("{row} on {host}: {:?}", found.hosts) };
-    judged.outcome.clone()
+    tokio::task::LocalSet::new().block_on(&runtime, conformance::judge(&plan, &|_| {}))
 }
 
 fn tool(name: &str, more: &Value) -> Value {
