@@ -117,16 +117,14 @@ const NOT_ITS_TURN: &str = "not asked for in this run: hosts that differ little 
 const OLDER_TURNS: u64 = 10;
 
 /// Why an older version has no result where a first look plays others.
-const OTHERS_TURN: &str = "not asked for in this run: in a first look older versions of a host take turns, and this scenario is \
-                           played on others; --full plays it on all, --host on this one";
+const OTHERS_TURN: &str =
+    "a first look plays it on other versions; --full plays it on all, --host on this one";
 
 /// Why a host has no result where a first look plays a scenario that takes much time on another.
-const ONE_HOST: &str = "not asked for in this run: a first look plays what takes much time on one host; --full plays it on \
-                        all, --host on this one";
+const ONE_HOST: &str = "a first look plays it on one other host; --full plays it on all, --host on this one";
 
 /// Why no host has a result where a first look leaves a scenario out.
-const LEFT_OUT: &str =
-    "not asked for in this run: a first look leaves out what takes longest; --full plays it";
+const LEFT_OUT: &str = "a first look leaves out what takes longest; --full plays it";
 
 /// Every cell of a selection, in the order of the report.
 pub fn cells(selection: &Selection) -> Vec<Cell> {

@@ -3,7 +3,7 @@
 use reports::event::{CellFinished, Failure, Status};
 
 use super::ended::{broken, panic_text, unplayed};
-use super::play::LINES_LEFT_OUT;
+use super::play::{LINES_LEFT_OUT, TEXTS_LEFT_OUT};
 use super::{process, sim};
 use crate::needs::Unplayed;
 use crate::plan::Cell;
@@ -50,6 +50,9 @@ const SHOWN_HOST: &str = "claude-code@2.1.330";
 
 /// The most bytes on the wire that a first look keeps of a cell that passed.
 const FIRST_LOOK_WIRE_BYTES_MAX: usize = 12 * 1024;
+
+/// The most bytes that the model was shown, of those too. The scenarios whose texts are compared by carrier have less.
+const FIRST_LOOK_VIEW_BYTES_MAX: usize = 160 * 1024;
 
 /// The share of the cells that run twice in a first look.
 const REPEATED_ONE_IN: u64 = 16;
@@ -109,22 +112,30 @@ pub fn run_cell(cell: &Cell, settings: &Settings) -> CellFinished {
     finished
 }
 
-/// Cuts the wire of a passed cell to what its report has room for; a day of a host is megabytes.
+/// Cuts a passed cell to what its report has room for; a day of a host is megabytes.
 fn cut(finished: &mut CellFinished) {
+    let wire = bound(&mut finished.transcript, FIRST_LOOK_WIRE_BYTES_MAX, |line| line.text.len());
+    let view = bound(&mut finished.model_view, FIRST_LOOK_VIEW_BYTES_MAX, |line| line.text.len());
+    for (fact, cut) in [(LINES_LEFT_OUT, wire), (TEXTS_LEFT_OUT, view)] {
+        if cut > 0 {
+            let left_out = finished.session.entry(fact.to_owned()).or_default();
+            *left_out = (left_out.parse().unwrap_or(0) + cut).to_string();
+        }
+    }
+}
+
+/// Keeps the first of these within so many bytes, and gives how many are left out.
+fn bound<T>(lines: &mut Vec<T>, bytes_max: usize, bytes_of: impl Fn(&T) -> usize) -> usize {
     let mut bytes = 0;
-    let room = finished.transcript.iter().take_while(|line| {
-        bytes += line.text.len();
-        bytes <= FIRST_LOOK_WIRE_BYTES_MAX
+    let room = lines.iter().take_while(|line| {
+        bytes += bytes_of(line);
+        bytes <= bytes_max
     });
     let kept = room.count();
-    let cut = finished.transcript.len() - kept;
-    if cut == 0 {
-        return;
-    }
-    finished.transcript.truncate(kept);
-    finished.transcript.shrink_to_fit();
-    let left_out = finished.session.entry(LINES_LEFT_OUT.to_owned()).or_default();
-    *left_out = (left_out.parse().unwrap_or(0) + cut).to_string();
+    let cut = lines.len() - kept;
+    lines.truncate(kept);
+    lines.shrink_to_fit();
+    cut
 }
 
 fn simulated(cell: &Cell, twice: bool) -> CellFinished {
@@ -183,7 +194,7 @@ fn apply_known_issue(cell: &Cell, finished: &mut CellFinished) {
 
 #[cfg(test)]
 mod tests {
-    use reports::event::{Lane, WireLine};
+    use reports::event::{Lane, ModelLine, WireLine};
 
     use super::*;
 
@@ -201,5 +212,25 @@ mod tests {
         long.transcript.extend((12..14).map(line));
         cut(&mut long);
         assert_eq!(long.session[LINES_LEFT_OUT], "5", "added to what was left out before");
+    }
+
+    #[test]
+    fn what_a_model_was_shown_is_cut_where_it_is_very_much() {
+        let shown = ModelLine {
+            at_ms: 0,
+            carrier: "channel".to_owned(),
+            woke: false,
+            tool: None,
+            text: "x".repeat(FIRST_LOOK_VIEW_BYTES_MAX / 4),
+        };
+        for (lines, left_out) in [(4, None), (6, Some("2"))] {
+            let mut cell = CellFinished::new("a.b", "h@1", "sim", Status::Pass);
+            cell.model_view = vec![shown.clone(); lines];
+            cut(&mut cell);
+            assert_eq!(
+                (cell.model_view.len(), cell.session.get(TEXTS_LEFT_OUT).map(String::as_str)),
+                (4, left_out)
+            );
+        }
     }
 }

@@ -43,6 +43,8 @@ pub(crate) struct GraphCall {
 
 /// The fact that counts the lines of a transcript that are not kept.
 pub(super) const LINES_LEFT_OUT: &str = "transcript lines left out";
+/// The fact of a session: how many texts that its model was shown are not in its report.
+pub(super) const TEXTS_LEFT_OUT: &str = "texts left out";
 
 /// Graph's lines of a transcript that are kept.
 const GRAPH_LINES_MAX: usize = 2_000;
