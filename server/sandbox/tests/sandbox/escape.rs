@@ -166,6 +166,7 @@ fn processes() -> Vec<Way> {
             Bash,
             "for f in /proc/1/fd/*; do [ -r $f ] && [ $(basename $f) -gt 2 ] && cat $f && echo ESCAPED; done",
         ),
+        way("where a descriptor of the first process leads", Bash, "readlink /proc/1/fd/1 && echo ESCAPED"),
         way("a signal to the parent", Bash, "kill -9 $PARENT && echo ESCAPED"),
         way(
             "a signal to everybody",
