@@ -92,11 +92,11 @@ pub(crate) fn read(line: &[u8], found: &mut Findings) -> Option<Value> {
         }
         Err(error) => {
             // Only the place is reported: the text of the error may quote the line.
-            found.breaks(
-                &rules::NOT_JSON,
-                ("", ""),
-                format!("a line is no JSON from column {} on", error.column()),
-            );
+            let from = match error.column() {
+                0 | 1 => String::new(),
+                column => format!(" from column {column} on"),
+            };
+            found.breaks(&rules::NOT_JSON, ("", ""), format!("a line is not JSON{from}"));
             None
         }
     }

@@ -61,6 +61,11 @@ impl Discovered {
         self.versions.get(&version)?.as_ref().ok()
     }
 
+    /// Whether it speaks a version and refuses there to list the tools that it declares.
+    pub(crate) fn lists_nothing(&self, version: Version) -> bool {
+        self.speaks(version).is_some_and(|speaks| speaks.no_list.is_some())
+    }
+
     /// The newest of these versions that it speaks of each era; all of them if it speaks none.
     pub(crate) fn newest_of(&self, versions: &[Version]) -> Vec<Version> {
         let spoken = |modern: bool| {

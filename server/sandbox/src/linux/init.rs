@@ -84,7 +84,7 @@ fn enter(order: &Order) -> Result<View, Failed> {
     limits::drop_capabilities()?;
     nix::sys::prctl::set_no_new_privs().map_err(failed("no new privileges"))?;
     // While a command starts, this process still has the pipe by which it learns that; nothing of it is open to the command.
-    nix::sys::prctl::set_dumpable(false).map_err(failed("the closed stage"))?;
+    nix::sys::prctl::set_dumpable(false).map_err(failed("closed descriptors"))?;
     files::restrict(&grants, &fresh, order.policy.network, order.whole)?;
     calls::restrict(order.policy.network)?;
     Ok(view)

@@ -42,7 +42,7 @@ async fn unknown(lab: &mut Lab) -> Result<(), Trouble> {
             return Ok(());
         }
     }
-    if lab.found.speaks(lab.version).is_some_and(|speaks| speaks.no_list.is_some()) {
+    if lab.found.lists_nothing(lab.version) {
         lab.skip("errors.invalid-cursor", "`tools/list` has no result without a cursor either");
     } else if session.declares("tools") {
         let reply = session.ask("tools/list", json!({"cursor": "hostcheck-no-such-cursor"})).await;

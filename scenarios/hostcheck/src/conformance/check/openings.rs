@@ -141,8 +141,7 @@ async fn initialize_twice(lab: &mut Lab) -> Result<(), Trouble> {
         lab.fail(check, "after a second `initialize` the session does not answer", "{}", &said);
         return Ok(());
     }
-    let lists = lab.found.speaks(lab.version).is_some_and(|speaks| speaks.no_list.is_none());
-    if session.declares("tools") && lists {
+    if session.declares("tools") && !lab.found.lists_nothing(lab.version) {
         let list = session.ask("tools/list", json!({})).await;
         let changed = list.result().is_none_or(|result| result.get("resultType").is_some());
         let message = "after a second `initialize` the session answers by another version's rules";
@@ -177,7 +176,7 @@ pub(super) fn first_request(lab: &Lab) -> &'static str {
     let speaks = lab.found.speaks(lab.version);
     let declared = |name: &str| speaks.is_some_and(|speaks| speaks.capabilities.get(name).is_some());
     // A list that has no result anywhere tells nothing of an opening.
-    if declared("tools") && speaks.is_some_and(|speaks| speaks.no_list.is_none()) {
+    if declared("tools") && !lab.found.lists_nothing(lab.version) {
         "tools/list"
     } else if declared("resources") {
         "resources/list"
