@@ -68,3 +68,13 @@ fn a_line_is_judged_without_its_surroundings() {
         assert_eq!(rules, [rule], "{line:?}");
     }
 }
+
+/// A line that is a word of a log is none from its beginning, so a place would say nothing.
+#[test]
+fn a_line_that_is_not_json_names_the_place_where_a_part_of_it_could_be_read() {
+    for (line, message) in [("hello", "a line is not JSON"), ("{} {}", "a line is not JSON from column 4 on")]
+    {
+        let verdict = validate_line(Version::V2025_11_25, line);
+        assert_eq!(verdict.errors[0].message, message, "{line:?}");
+    }
+}
