@@ -1,5 +1,5 @@
 //! Microseconds a message: a session as hosts hold it, fed to the validator again and again.
-//! `cargo bench -p schemas` prints one line a version and kind of input.
+//! `cargo bench --profile dist -p schemas` prints one line a version and kind of input.
 
 #![expect(
     clippy::disallowed_types,

@@ -137,6 +137,26 @@ fn every_dependency_is_used_where_it_is_declared() {
     );
 }
 
+/// The default release leaves large crates without optimisation, to be built quickly. A profile that inherits it does too,
+/// whatever its own level is.
+#[test]
+fn what_is_installed_is_optimised_in_every_crate() {
+    let manifest: toml::Table =
+        std::fs::read_to_string(root().join("Cargo.toml")).expect("a manifest").parse().expect("TOML");
+    let profiles = manifest["profile"].as_table().expect("the profiles");
+    assert_eq!(profiles["dist"]["opt-level"].as_integer(), Some(3));
+    let mut name = "dist";
+    while let Some(profile) = profiles.get(name) {
+        let crates = profile.get("package").and_then(toml::Value::as_table).into_iter().flatten();
+        let slow: Vec<_> = crates
+            .filter(|(_, own)| own.get("opt-level").is_some_and(|level| level.as_integer() != Some(3)))
+            .map(|(slow, _)| slow)
+            .collect();
+        assert!(slow.is_empty(), "`dist` takes the levels of these crates from `{name}`: {slow:?}");
+        name = profile.get("inherits").and_then(toml::Value::as_str).unwrap_or_default();
+    }
+}
+
 /// Whether a source names this dependency as a path, a macro or in a `use`.
 fn names_crate(text: &str, dependency: &str) -> bool {
     let name = match dependency {

@@ -1,6 +1,6 @@
 //! Measures the time from a synced record to the first line of a host's program that is started for it.
 //!
-//! `cargo bench -p entraclaw --bench wake_ups [-- ROUNDS]`. The program is a shell script on real files; the figure
+//! `cargo bench --profile dist -p entraclaw --bench wake_ups [-- ROUNDS]`. The program is a shell script on real files; the figure
 //! includes the time of its own start.
 
 #![expect(

@@ -1,5 +1,5 @@
 //! Measures how long the sanitiser takes on hostile input, and whether the time grows linearly. Prints a table.
-//! Run with `cargo bench -p entraclaw-sanitize --bench sanitize`.
+//! Run with `cargo bench --profile dist -p entraclaw-sanitize --bench sanitize`.
 #![expect(clippy::print_stdout, reason = "the table is what the program is for")]
 #![expect(clippy::disallowed_types, clippy::disallowed_methods, reason = "it measures real time")]
 

@@ -1,6 +1,6 @@
 //! Measures the delegation engine as a host and a person meet it: real processes, real files, a scripted model server.
 //!
-//! `cargo bench -p entraclaw --bench delegate`. Each figure is the median, the 95th of a hundred and the worst, with its
+//! `cargo bench --profile dist -p entraclaw --bench delegate`. Each figure is the median, the 95th of a hundred and the worst, with its
 //! goal. What the bridge adds is the difference to a connection straight to the engine's socket in the same run.
 
 #![expect(
