@@ -161,21 +161,31 @@ fn script(folder: &Path, text: &str) -> String {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the test reads what the command wrote")]
-fn a_server_of_an_older_version_alone_is_told_that_no_rows_are_kept_for_it() {
+fn a_server_of_an_older_version_alone_is_judged_by_that_version() {
     const SERVER: &str = r#"while read -r line; do
-  case $line in *'"initialize"'*)
-    echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2024-11-05","capabilities":{},"serverInfo":{"name":"old","version":"1"}}}';;
+  id=${line#*'"id":'}
+  id=${id%%[,\}]*}
+  case $line in
+    *'"initialize"'*)
+      echo '{"jsonrpc":"2.0","id":'"$id"',"result":{"protocolVersion":"2024-11-05","capabilities":{},"serverInfo":{"name":"old","version":"1"}}}';;
+    *'"ping"'*) PONG;;
   esac
 done"#;
     let folder = tempfile::tempdir().expect("a folder");
-    let (server, out) = (script(folder.path(), SERVER), folder.path().join("out"));
-    let (code, screen, _) =
-        run(&["run", "--server", &server, "--out", &out.display().to_string(), "lifecycle.ping"]);
+    let out = folder.path().join("out");
+    let judge = |pong: &str| {
+        let server = script(folder.path(), &SERVER.replace("PONG", pong));
+        run(&["run", "--server", &server, "--out", &out.display().to_string(), "lifecycle.ping-empty"])
+    };
+    let (code, screen, _) = judge(r#"echo '{"jsonrpc":"2.0","id":'"$id"',"result":{}}'"#);
     assert!(screen.starts_with("old 1 speaks 2024-11-05\n"), "{screen}");
-    assert!(screen.contains("not judged: rows are kept for 2025-06-18") && code == 0, "{code}: {screen}");
-    assert!(!screen.contains("cells apply") && !screen.contains("not asked"), "{screen}");
+    assert!(screen.contains("version    2024-11-05 is its newest, and hosts offer newer ones"), "{screen}");
+    assert!(screen.contains("1 of 1 cells apply: 1 passed") && code == 0, "{code}: {screen}");
     let page = std::fs::read_to_string(out.join("overview.md")).expect("an overview");
-    assert!(page.contains("2024-11-05") && page.contains("not judged"), "{page}");
+    assert!(page.contains("2024-11-05 is its newest"), "{page}");
+    let (code, screen, _) = judge(r#"echo '{"jsonrpc":"2.0","id":'"$id"',"result":{"pong":1}}'"#);
+    let source = "specification/2024-11-05/basic/utilities/ping#behavior-requirements";
+    assert!(screen.contains(source) && code == 1, "{code}: {screen}");
 }
 
 #[cfg(unix)]
@@ -224,7 +234,8 @@ fn a_server_that_does_not_end_is_told_of_the_call_before_it() {
     run(&[&words[..], &["--host", "claude-code@2.1.330", "hosts.end"]].concat());
     let page = std::fs::read_to_string(out.join("overview.md")).expect("an overview");
     let seen = page.lines().find(|line| line.contains("seen:")).expect("what was seen");
-    assert!(seen.contains("after a call of now the host does this: SIGINT, SIGTERM after"), "{seen}");
+    assert!(seen.contains("after a call of now, SIGINT, SIGTERM after 100 ms did not end it"), "{seen}");
+    assert!(seen.contains("it was killed after 600 ms"), "{seen}");
     assert!(seen.ends_with("ms`"), "no other lines of the conversation: {seen}");
 }
 

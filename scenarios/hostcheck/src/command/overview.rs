@@ -30,7 +30,11 @@ pub(super) fn write(
 
 fn page(findings: &Findings, rows: &[Placed], command: &str) -> ServerPage {
     let about = &findings.about;
-    let parts = [("protocol", screen::of_protocol(findings)), ("hosts", screen::of_hosts(findings))];
+    let parts = [
+        ("version", about.older.map(screen::why_older)),
+        ("protocol", screen::of_protocol(findings, rows)),
+        ("hosts", screen::of_hosts(findings, rows)),
+    ];
     ServerPage {
         server: screen::title(about),
         speaks: screen::spoken(about).into_iter().map(str::to_owned).collect(),

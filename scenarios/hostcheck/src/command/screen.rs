@@ -8,9 +8,8 @@ use reports::Works;
 use schemas::Version;
 
 use super::columns;
-use crate::conformance::{
-    About, Cause, Findings, Judged, Level, Needed, Outcome, Placed, VERSIONS, Weight, causes,
-};
+use crate::conformance::NO_LONG_CALL;
+use crate::conformance::{About, Cause, Findings, Judged, Level, Needed, Outcome, Placed, Weight, causes};
 use crate::print::shown;
 
 /// Most causes that are told, four lines each.
@@ -31,7 +30,11 @@ pub(super) struct Wanted {
 pub(super) fn screen(findings: &Findings, rows: &[Placed], wanted: Wanted) -> String {
     let causes = causes(findings, rows);
     let mut text = head(findings);
-    for (name, counts) in [("protocol", of_protocol(findings)), ("in hosts", of_hosts(findings))] {
+    if let Some(older) = findings.about.older {
+        let _ = writeln!(text, "{:<10} {}", "version", why_older(older));
+    }
+    for (name, counts) in [("protocol", of_protocol(findings, rows)), ("in hosts", of_hosts(findings, rows))]
+    {
         if let Some(counts) = counts {
             let _ = writeln!(text, "{name:<10} {counts}");
         }
@@ -61,10 +64,14 @@ pub(super) fn screen(findings: &Findings, rows: &[Placed], wanted: Wanted) -> St
 /// The reason for which most cells could not be asked, and their number.
 fn unasked(findings: &Findings) -> Option<(&str, usize)> {
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
-    let protocol = findings.protocol.iter().filter(|_| findings.about.older.is_none());
-    for judged in protocol.chain(&findings.hosts) {
-        if let Outcome::CouldNotRun(reason) = &judged.outcome {
-            *reasons.entry(reason).or_default() += 1;
+    for judged in findings.protocol.iter().chain(&findings.hosts) {
+        match &judged.outcome {
+            Outcome::CouldNotRun(reason) => *reasons.entry(reason).or_default() += 1,
+            // It applies as soon as a call is named, and a reader would not learn of that elsewhere.
+            Outcome::NotApplicable(reason) if reason == NO_LONG_CALL => {
+                *reasons.entry(reason).or_default() += 1;
+            }
+            _ => {}
         }
     }
     reasons.into_iter().max_by_key(|(_, cells)| *cells)
@@ -84,22 +91,24 @@ fn from_sdk(causes: &[&Cause], wanted: Wanted) -> String {
     };
     let (either, not_yours): (Vec<&Cause>, Vec<&Cause>) =
         causes.iter().copied().partition(|cause| cause.or_yours.is_some());
-    let (told, rows) = match (not_yours.as_slice(), either.as_slice()) {
-        ([], either) => (count(either.len(), "fault may be", "faults may be"), rows_of(either)),
-        (sure, []) => (count(sure.len(), "fault is", "faults are"), rows_of(sure)),
-        (sure, either) => (
-            count(sure.len(), "fault is", "faults are"),
-            format!("{}; may be yours too: {}", rows_of(sure), rows_of(either)),
-        ),
+    let told = match not_yours.len() {
+        0 => count(either.len(), "fault may be", "faults may be"),
+        sure => count(sure, "fault is", "faults are"),
     };
+    let mut rows = vec![short(&rows_of(if not_yours.is_empty() { &either } else { &not_yours }))];
+    if !not_yours.is_empty() && !either.is_empty() {
+        rows.push(short(&format!("may be yours too: {}", rows_of(&either))));
+    }
     let not_yours = if not_yours.is_empty() { "yours or the SDK's" } else { "not yours" };
     let counted = if wanted.strict { "; --strict counts them" } else { "" };
-    format!(
-        "\n{:<9} {told} {not_yours}: the least server on {sdks} does the same (--verbose){counted}\n{:9} {}\n",
-        "· sdk",
-        "",
-        short(&rows)
-    )
+    let mut text = format!(
+        "\n{:<9} {told} {not_yours}: the least server on {sdks} does the same (--verbose){counted}\n",
+        "· sdk"
+    );
+    for line in rows {
+        let _ = writeln!(text, "{:9} {line}", "");
+    }
+    text
 }
 
 fn count(many: usize, one: &str, more: &str) -> String {
@@ -124,43 +133,54 @@ pub(super) fn title(about: &About) -> String {
     version.map_or_else(|| name.to_owned(), |version| format!("{name} {version}"))
 }
 
+/// Why a server may speak no version that hosts offer, and a hint at the remedy.
+pub(super) fn why_older(newest: Version) -> String {
+    format!(
+        "{newest} is its newest, and hosts offer newer ones: its SDK is old, or its own handler of `initialize` pins it"
+    )
+}
+
 /// The versions that the server speaks.
 pub(super) fn spoken(about: &About) -> Vec<&str> {
     let of_rows = about.versions.iter().filter(|(_, speaks)| speaks.is_ok());
-    of_rows.map(|(version, _)| version.as_str()).chain(about.older.as_deref()).collect()
+    of_rows.map(|(version, _)| version.as_str()).collect()
 }
 
 /// What was found out of the protocol, in a line; none where it was not asked.
-pub(super) fn of_protocol(findings: &Findings) -> Option<String> {
-    match &findings.about.older {
-        _ if findings.protocol.is_empty() => None,
-        Some(version) => Some(format!(
-            "not judged: rows are kept for {}, not for {}; a newer SDK speaks one of them",
-            VERSIONS.map(Version::as_str).join(", "),
-            shown(version)
-        )),
-        None => Some(counts(&findings.protocol)),
-    }
+pub(super) fn of_protocol(findings: &Findings, rows: &[Placed]) -> Option<String> {
+    (!findings.protocol.is_empty()).then(|| counts(&findings.protocol, rows))
 }
 
 /// What was found out of the hosts, in a line; none where none was asked.
-pub(super) fn of_hosts(findings: &Findings) -> Option<String> {
-    (!findings.hosts.is_empty()).then(|| counts(&findings.hosts))
+pub(super) fn of_hosts(findings: &Findings, rows: &[Placed]) -> Option<String> {
+    (!findings.hosts.is_empty()).then(|| counts(&findings.hosts, rows))
 }
 
-/// `125 of 130 cells apply: 120 passed, 2 failed, 3 could not be asked`.
-fn counts(judged: &[Judged]) -> String {
+/// `125 of 130 cells apply: 120 passed, 1 must and 1 should failed, 3 could not be asked`.
+fn counts(judged: &[Judged], rows: &[Placed]) -> String {
+    let binds =
+        |one: &Judged| rows.iter().any(|placed| placed.row.id == one.row && placed.row.level == Level::Must);
+    let failed = |must: bool| {
+        let failed = judged.iter().filter(|one| matches!(one.outcome, Outcome::Failed(_)));
+        failed.filter(|one| binds(one) == must).count()
+    };
+    let (musts, shoulds) = (failed(true), failed(false));
+    let by_level = [(musts, "must"), (shoulds, "should")].into_iter().filter(|(count, _)| *count > 0);
+    let by_level: Vec<String> = by_level.map(|(count, level)| format!("{count} {level}")).collect();
+    let failed = format!("{} failed", by_level.join(" and "));
     let of = |wanted: fn(&Outcome) -> bool| judged.iter().filter(|one| wanted(&one.outcome)).count();
     let parts = [
         (of(|one| matches!(one, Outcome::Passed)), "passed"),
-        (of(|one| matches!(one, Outcome::Failed(_))), "failed"),
+        (musts + shoulds, failed.as_str()),
         (of(|one| matches!(one, Outcome::Flaky(_))), "flaky"),
         (of(|one| matches!(one, Outcome::Unknown(_))), "not known of the host"),
         (of(|one| matches!(one, Outcome::Unsupported(_))), "impossible in the host"),
         (of(|one| matches!(one, Outcome::CouldNotRun(_))), "could not be asked"),
     ];
     let told = parts.iter().filter(|(count, _)| *count > 0);
-    let told: Vec<String> = told.map(|(count, what)| format!("{count} {what}")).collect();
+    let number =
+        |count: usize, what: &str| if what == failed { what.to_owned() } else { format!("{count} {what}") };
+    let told: Vec<String> = told.map(|(count, what)| number(*count, what)).collect();
     let apply = of(|one| !matches!(one, Outcome::NotApplicable(_)));
     let colon = if told.is_empty() { "" } else { ": " };
     format!("{apply} of {} cells apply{colon}{}", judged.len(), told.join(", "))
@@ -309,7 +329,7 @@ mod tests {
         let (sure, either) = (cause("a.b", None), cause("c.d", Some("a handler")));
         let both = from_sdk(&[&sure, &either], Wanted::default());
         assert!(both.contains("1 fault is not yours: the least server on X 1"), "{both}");
-        assert!(both.contains("a.b; may be yours too: c.d"), "{both}");
+        assert!(both.ends_with("\n          a.b\n          may be yours too: c.d\n"), "{both}");
         let one = from_sdk(&[&either], Wanted::default());
         assert!(one.contains("1 fault may be yours or the SDK's: the least server on X 1"), "{one}");
         assert!(entry(&either).contains("the least server on X 1 does the same, or from a handler"));
@@ -331,6 +351,10 @@ mod tests {
         let told = screen(&findings(judged), &rows, Wanted::default());
         assert!(told.contains("4 of 4 cells apply: 4 could not be asked"), "{told}");
         assert!(told.contains("not asked  4 cells: it ended"), "{told}");
+        let lasts = Outcome::NotApplicable(NO_LONG_CALL.to_owned());
+        let judged = vec![Judged::bare("cancellation.no-answer", "2025-11-25", lasts)];
+        let told = screen(&findings(judged), &rows, Wanted::default());
+        assert!(told.contains("not asked  1 cell: no call that lasts is known; name one"), "{told}");
     }
 
     #[test]

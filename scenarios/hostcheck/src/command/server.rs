@@ -276,11 +276,11 @@ fn versions(words: &[String]) -> anyhow::Result<Vec<Version>> {
     if words.is_empty() {
         return Ok(VERSIONS.to_vec());
     }
-    let known = VERSIONS.map(Version::as_str).join(", ");
+    let known = Version::ALL.map(Version::as_str).join(", ");
     words
         .iter()
         .map(|word| {
-            VERSIONS.into_iter().find(|version| version.as_str() == word).with_context(|| {
+            Version::ALL.into_iter().find(|version| version.as_str() == word).with_context(|| {
                 format!("--protocol: no rows are kept for {word:?}; there are rows for {known}")
             })
         })

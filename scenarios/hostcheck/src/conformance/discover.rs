@@ -14,7 +14,8 @@ use super::session::{GRACE, Listed, MUTE_START_WITHIN, Reply, SILENCE_AFTER, STA
 use super::target::Target;
 use super::wire::{Record, Wire};
 
-/// The versions that the suites cover, oldest first.
+/// The versions that every server is asked for, oldest first. An older one is asked where it is the newest that a server
+/// speaks, or where it was named.
 pub const VERSIONS: [Version; 3] = [Version::V2025_06_18, Version::V2025_11_25, Version::V2026_07_28];
 
 /// Time limit for the exit code and stderr of a server that ended at once.
@@ -44,8 +45,6 @@ pub(crate) struct Discovered {
     pub(crate) heard: BTreeMap<Version, Rc<RefCell<Record>>>,
     /// Versions whose handshake was answered with another id. For these the record is all there is to judge.
     pub(crate) misaddressed: BTreeSet<Version>,
-    /// What the server is in a version that the suites do not cover, if it speaks none of theirs.
-    pub(crate) older: Option<Speaks>,
     /// Why nothing could be found out.
     pub(crate) unreachable: Option<String>,
     /// The longest time from the start of the server to the answer of a handshake, in milliseconds.
@@ -92,10 +91,10 @@ impl Discovered {
         spoken.map(|(version, _)| *version).next_back()
     }
 
-    /// The version that it speaks where the suites cover none of those that it speaks.
-    pub(crate) fn only_older(&self) -> Option<&str> {
-        let opening = self.older.as_ref().filter(|_| self.versions.values().all(Result::is_err))?;
-        opening.opening.get("protocolVersion")?.as_str()
+    /// The newest version that it speaks where that is older than [`VERSIONS`].
+    pub(crate) fn only_older(&self) -> Option<Version> {
+        let spoken = self.versions.iter().filter(|(_, speaks)| speaks.is_ok());
+        spoken.map(|(version, _)| *version).max().filter(|newest| !VERSIONS.contains(newest))
     }
 
     /// How long an answer is awaited where a server may be silent.
@@ -110,7 +109,7 @@ impl Discovered {
 
     /// What the server is in the newest version that it speaks.
     pub(crate) fn newest(&self) -> Option<&Speaks> {
-        self.versions.values().rev().find_map(|speaks| speaks.as_ref().ok()).or(self.older.as_ref())
+        self.versions.values().rev().find_map(|speaks| speaks.as_ref().ok())
     }
 }
 
@@ -120,14 +119,16 @@ struct Met {
     record: Rc<RefCell<Record>>,
     reply: Reply,
     speaks: Result<Speaks, String>,
-    older: Option<Speaks>,
+    /// The version that was named instead, if it is older than [`VERSIONS`].
+    older: Option<Version>,
     took_ms: u64,
 }
 
-/// Finds out what the server is, and gives the connections on which that was asked. `opening` is called for each handshake
-/// that begins, with its time limit.
+/// Finds out what the server is, and gives the connections on which that was asked. `wanted` are versions that are asked
+/// for besides [`VERSIONS`]; `opening` is called for each handshake that begins, with its time limit.
 pub(crate) async fn discover(
     target: &Target,
+    wanted: &[Version],
     opening: &dyn Fn(Version, Duration),
 ) -> (Discovered, BTreeMap<Version, Session>) {
     let mut found = Discovered::default();
@@ -135,6 +136,7 @@ pub(crate) async fn discover(
     // The stderr of a server that did not answer its first handshake.
     let mut silent: Option<String> = None;
     let [first, others @ ..] = VERSIONS;
+    let wanted = wanted.iter().copied().filter(|version| !VERSIONS.contains(version));
     opening(first, START_WITHIN);
     let mut met = vec![(first, meet(target, first, START_WITHIN).await)];
     if let (_, Err(error)) = &met[0] {
@@ -155,7 +157,7 @@ pub(crate) async fn discover(
         _ if is_silent(&met[0]) => MUTE_START_WITHIN,
         _ => START_WITHIN,
     };
-    let later = others.map(|version| async move {
+    let later = others.into_iter().chain(wanted).map(|version| async move {
         opening(version, within);
         (version, meet(target, version, within).await)
     });
@@ -166,6 +168,12 @@ pub(crate) async fn discover(
     for (version, met) in met.iter_mut().filter(|(_, met)| answered && is_gone(met)) {
         opening(*version, within);
         *met = meet(target, *version, within).await;
+    }
+    let has_none = met.iter().all(|(_, met)| met.as_ref().is_ok_and(|met| met.speaks.is_err()));
+    let older = met.iter().find_map(|(_, met)| met.as_ref().ok()?.older).filter(|_| has_none);
+    if let Some(version) = older {
+        opening(version, within);
+        met.push((version, meet(target, version, within).await));
     }
     for (version, met) in met {
         let mut met = match met {
@@ -185,9 +193,7 @@ pub(crate) async fn discover(
         if let Reply::Misaddressed(_) = &met.reply {
             found.misaddressed.insert(version);
         }
-        let info = met.older.as_ref().or(met.speaks.as_ref().ok()).map(|speaks| speaks.opening.clone());
-        found.older = met.older.or(found.older.take());
-        if let Some(opening) = info {
+        if let Some(opening) = met.speaks.as_ref().ok().map(|speaks| speaks.opening.clone()) {
             let info = opening
                 .get("serverInfo")
                 .or_else(|| opening.pointer("/_meta/io.modelcontextprotocol~1serverInfo"));
@@ -245,7 +251,7 @@ async fn meet(target: &Target, version: Version, within: Duration) -> std::io::R
     let began = tokio::time::Instant::now();
     let reply = session.open().await;
     let took_ms = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let older = older(&mut session, &reply).await;
+    let older = older(version, &reply);
     let speaks = judge(&mut session, reply.clone()).await;
     Ok(Met { session, record, reply, speaks, older, took_ms })
 }
@@ -299,15 +305,11 @@ async fn ask(session: &mut Session, opening: Value) -> Speaks {
     Speaks { capabilities: session.capabilities.clone(), opening, tools, no_list }
 }
 
-/// What the server is in an older version that hosts accept and the suites do not cover, if it answered with
-/// that.
-async fn older(session: &mut Session, reply: &Reply) -> Option<Speaks> {
-    let opening = reply.result().filter(|_| !session.version.is_modern())?;
-    let named = opening.get("protocolVersion")?.as_str()?.parse::<Version>().ok()?;
-    if VERSIONS.contains(&named) {
-        return None;
-    }
-    Some(ask(session, opening.clone()).await)
+/// The version that an answer to `initialize` names, if it is older than [`VERSIONS`].
+fn older(asked: Version, reply: &Reply) -> Option<Version> {
+    let opening = reply.result().filter(|_| !asked.is_modern())?;
+    let named = opening.get("protocolVersion")?.as_str()?.parse().ok()?;
+    (named < VERSIONS[0] && named != asked).then_some(named)
 }
 
 fn short(text: &str) -> String {

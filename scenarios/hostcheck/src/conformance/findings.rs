@@ -13,8 +13,8 @@ pub struct About {
     pub version: Option<String>,
     /// By version of the protocol: what the server declares in it, or why it does not speak it.
     pub versions: Vec<(Version, Result<String, String>)>,
-    /// The version that it speaks where it speaks only such for which no rows are kept.
-    pub older: Option<String>,
+    /// The newest version that it speaks, where every host offers a newer one.
+    pub older: Option<Version>,
     /// Why nothing could be found out.
     pub unreachable: Option<String>,
 }

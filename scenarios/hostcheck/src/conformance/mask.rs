@@ -19,7 +19,7 @@ pub(super) fn findings(findings: &mut Findings, secrets: &[String]) {
     }
     let hide = |place: &mut String| *place = text(place, secrets);
     let about = &mut findings.about;
-    let optional = [&mut about.name, &mut about.version, &mut about.older, &mut about.unreachable];
+    let optional = [&mut about.name, &mut about.version, &mut about.unreachable];
     optional.into_iter().flatten().for_each(hide);
     for (_, speaks) in &mut about.versions {
         match speaks {
@@ -81,7 +81,7 @@ mod tests {
                 name: Some(said()),
                 version: Some(said()),
                 versions: vec![(schemas::Version::NEWEST, Err(said()))],
-                older: Some(said()),
+                older: None,
                 unreachable: Some(said()),
             },
             protocol: vec![judged(Outcome::Failed(vec![evidence])), judged(Outcome::CouldNotRun(said()))],

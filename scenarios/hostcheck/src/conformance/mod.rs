@@ -46,6 +46,7 @@ use schemas::Version;
 
 pub use address::Address;
 pub use causes::{Cause, Weight, causes};
+pub(crate) use check::NO_LONG_CALL;
 pub(crate) use command_line::words as words_of_command;
 pub use discover::VERSIONS;
 pub use duties::{Duty, Kept, duty};
@@ -78,10 +79,11 @@ pub enum News {
 /// Judges a server. Needs tokio's `LocalSet`; `progress` is called with each step.
 pub async fn judge(plan: &Plan, progress: &dyn Fn(News)) -> Findings {
     let opening = |version, limit| progress(News::Opening(version, limit));
-    let (found, open) = discover::discover(&plan.target, &opening).await;
+    let (found, open) = discover::discover(&plan.target, &plan.versions, &opening).await;
     let found = Rc::new(found);
-    let versions =
-        if plan.full || plan.demanded { plan.versions.clone() } else { found.newest_of(&plan.versions) };
+    let older = found.only_older().filter(|older| !plan.demanded && !plan.versions.contains(older));
+    let wanted: Vec<Version> = older.into_iter().chain(plan.versions.iter().copied()).collect();
+    let versions = if plan.full || plan.demanded { wanted } else { found.newest_of(&wanted) };
     let rows: Vec<Placed> =
         plan.rows.iter().filter(|placed| !placed.row.checks.is_empty()).cloned().collect();
     let wants_hosts = rows.iter().any(|placed| placed.row.r#in.contains_key(row::HOSTS));
@@ -114,7 +116,7 @@ pub async fn judge(plan: &Plan, progress: &dyn Fn(News)) -> Findings {
             .iter()
             .map(|(version, speaks)| (*version, speaks.as_ref().map(declared).map_err(Clone::clone)))
             .collect(),
-        older: found.only_older().map(str::to_owned),
+        older: found.only_older(),
         unreachable: found.unreachable.clone(),
     };
     let hosts = met.into_iter().flatten().collect();
