@@ -88,7 +88,9 @@ pub fn causes(findings: &Findings, rows: &[Placed]) -> Vec<Cause> {
     }
     let mut causes: Vec<Cause> = causes.into_values().collect();
     causes.sort_by_key(|cause| {
-        (cause.weight, cause.is_of_hosts_only(), usize::MAX - cause.columns.len() - cause.rows.len())
+        let place = rows.iter().position(|placed| cause.rows.contains(&placed.row.id));
+        let spread = usize::MAX - cause.columns.len() - cause.rows.len();
+        (cause.weight, cause.is_of_hosts_only(), spread, place)
     });
     causes
 }

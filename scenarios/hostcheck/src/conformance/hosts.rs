@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use fake_hosts::{
-    Fate, Mark, Outcome as CallOutcome, Profile, SchemaFeature, SizeUnit, Stop, cut_description,
+    Fate, Mark, Outcome as CallOutcome, Profile, SchemaFeature, SizeUnit, Stop, StopStep, cut_description,
     is_task_only, names_its_server, schema_features, shown_name,
 };
 use reports::event::{Lane, WireLine};
@@ -518,15 +518,15 @@ impl Seen<'_> {
         }
         let ended = (!met.killed || met.code.is_some()) && !met.left_running;
         let steps = &self.profile.life.shutdown;
-        let waited = if kill.is_some() {
-            String::new()
-        } else {
-            format!(", and {} s later it still runs", EXIT_WITHIN.as_secs())
+        let then = match kill {
+            Some(kill) => format!("it was killed after {} ms", kill.after_ms),
+            None => format!("{} s later it still runs", EXIT_WITHIN.as_secs()),
         };
         // A server that ends at once when it is idle may be kept by what a call began.
         let called = self.tool.ok().filter(|_| met.call.is_some());
-        let after = called.map(|tool| format!("after a call of {tool} ")).unwrap_or_default();
-        let seen = Observed::telling(format!("{after}the host does this: {}{waited}", told_end(steps)));
+        let after = called.map(|tool| format!("after a call of {tool}, ")).unwrap_or_default();
+        let asked: Vec<StopStep> = steps.iter().filter(|step| step.how != Stop::Kill).copied().collect();
+        let seen = Observed::telling(format!("{after}{} did not end it, and {then}", told_end(&asked)));
         let message = "the server does not end by what the host does, short of force";
         met.expect(ended, message, "an end soon after stdin is closed or a signal came", &seen)
     }

@@ -33,6 +33,9 @@ pub(crate) const EXIT_WITHIN: Duration = Duration::from_secs(5);
 
 /// How the driver of the host tells that it closed the server's stdin.
 const STDIN_CLOSED: &str = "stdin closed";
+/// How the host's events of a signal begin, and how they end where another sent it.
+const SIGNAL: &str = "signal ";
+const FROM_ELSEWHERE: &str = "from elsewhere";
 
 /// What happened to a host.
 #[derive(Default)]
@@ -71,7 +74,7 @@ pub(crate) struct Moments {
     pub(crate) listed: Option<usize>,
     /// The call was done.
     pub(crate) called: Option<usize>,
-    /// The host closed the server's stdin.
+    /// The host began to end the server: it closed its stdin, or sent it a signal.
     pub(crate) ended: Option<usize>,
 }
 
@@ -172,6 +175,11 @@ fn act(orders: &mpsc::Sender<Order>, action: Action) {
     let _ = orders.try_send(Order::Act(action));
 }
 
+/// Whether an event of the host is the beginning of the server's end.
+fn is_an_end(event: &str) -> bool {
+    event.starts_with(STDIN_CLOSED) || event.starts_with(SIGNAL) && !event.ends_with(FROM_ELSEWHERE)
+}
+
 impl Met {
     fn note(&mut self, text: &str) {
         self.record.note(0, Lane::Event, text);
@@ -208,7 +216,7 @@ impl Met {
                         self.record.note(event.at_ms, Lane::ServerToHost, &text);
                     }
                     Dir::Event => {
-                        if text.starts_with(STDIN_CLOSED) {
+                        if is_an_end(&text) {
                             self.moments.ended.get_or_insert(self.blames.lines());
                         }
                         if text.contains("SIGKILL") {
@@ -216,6 +224,7 @@ impl Met {
                         }
                         if text.starts_with("server process started") {
                             *validator = WireValidator::at_host();
+                            self.moments.ended = None;
                         }
                         self.record.note(event.at_ms, Lane::Event, &text);
                     }
@@ -245,6 +254,23 @@ impl Met {
                 self.record.note(event.at_ms, Lane::Event, note);
             }
             _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_is_told_to_end_by_its_stdin_or_by_a_signal_of_its_host() {
+        for (event, wanted) in [
+            ("stdin closed", true),
+            ("signal SIGTERM", true),
+            ("signal SIGTERM from elsewhere", false),
+            ("server process started", false),
+        ] {
+            assert_eq!(is_an_end(event), wanted, "{event}");
         }
     }
 }

@@ -472,6 +472,14 @@ fn wire<'a>(rule: &str, told: &'a [Told]) -> (Outcome, &'a [WireLine]) {
     }
 }
 
+/// What mends a broken rule where its meaning alone does not lead there: authors do not know which call of an SDK writes
+/// such a message.
+fn remedy(rule: &str, message: &str) -> Option<&'static str> {
+    (rule == "undeclared-capability" && message.contains("notifications/message")).then_some(
+        "the capability `logging`, or no log messages: with the Python SDKs `ctx.info` and its like write them",
+    )
+}
+
 /// The evidence for a broken rule. The same fault in several conversations is reported once.
 fn broken(rule: &str, records: &[(&str, &Record)]) -> Vec<Evidence> {
     let mut evidence: Vec<Evidence> = Vec::new();
@@ -487,7 +495,9 @@ fn broken(rule: &str, records: &[(&str, &Record)]) -> Vec<Evidence> {
                 let after = after.unwrap_or_default();
                 evidence.push(Evidence {
                     message: format!("{}{WHILE}{name}{after})", broken.message),
-                    expected: meaning.map(|known| known.meaning.to_owned()),
+                    expected: remedy(rule, &broken.message)
+                        .or(meaning.map(|known| known.meaning))
+                        .map(str::to_owned),
                     observed: Some(broken.line.clone()),
                     tells: true,
                     at_ms: broken.at_ms,

@@ -258,6 +258,7 @@ impl Wire {
     /// Closes stdin after everything is written.
     pub(crate) fn close_input(&mut self) {
         self.note("stdin closed by the host");
+        self.asked = Some("the end of stdin".to_owned());
         self.input.close();
     }
 
@@ -275,6 +276,7 @@ impl Wire {
 
     pub(crate) fn signal(&mut self, signal: Signal) {
         self.note(&format!("signal {}", signal.name()));
+        self.asked = Some(signal.name().to_owned());
         self.server.signal(signal);
     }
 

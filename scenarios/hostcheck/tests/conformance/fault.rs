@@ -54,6 +54,7 @@ pub(crate) enum Fault {
     ListsWithoutEnd,
     WritesBatches,
     LosesResources,
+    LacksItsSources,
     BreaksBase64,
     RefusesSubscriptions,
     DiesOfCarriageReturns,

@@ -40,11 +40,17 @@ pub(crate) fn target(tools: &Value, script: impl Fn(usize, &Value) -> Does + 'st
 
 /// Judges it by one row of the protocol or by every one, as a run does that is quick or has everything.
 pub(crate) fn judge(target: Target, row: &str, full: bool) -> Findings {
+    judge_wishing(target, row, full, None)
+}
+
+/// Like [`judge`], with the tool whose call lasts.
+pub(crate) fn judge_wishing(target: Target, row: &str, full: bool, long_call: Option<&str>) -> Findings {
+    let long_call = long_call.map(|name| (name.to_owned(), json!({"a": "x"})));
     let rows = conformance::rows().expect("the rows");
     let plan = Plan {
         target,
         name: None,
-        wishes: Arc::new(Wishes { quick: !full, seed: 1, ..Wishes::default() }),
+        wishes: Arc::new(Wishes { quick: !full, seed: 1, long_call, ..Wishes::default() }),
         rows: rows.into_iter().filter(|placed| row == EVERY_ROW || placed.row.id == row).collect(),
         versions: vec![OLD],
         full,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use hostcheck::conformance::Outcome;
 
-use crate::scripted::{AT_ONCE, Does, EVERY_ROW, fits, judge, said, target, tools};
+use crate::scripted::{AT_ONCE, Does, EVERY_ROW, fits, judge, judge_wishing, said, target, tools};
 
 const NAMES: [&str; 16] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p"];
 /// Calls that questions about other things make of a slow tool, beside those for which a run has a time.
@@ -64,4 +64,23 @@ fn after_two_silent_tools_no_other_is_waited_for() {
     let Outcome::NotApplicable(reason) = &found.protocol[0].outcome else { panic!("{:?}", found.protocol) };
     assert!(reason.contains("in the same way with arguments that fit: a, b"), "{reason}");
     assert_eq!(asked.borrow().len(), 2, "{:?}", asked.borrow());
+}
+
+/// The server answers in the order of its requests, so that it holds a ping for as long as a call lasts.
+#[test]
+fn a_ping_beside_a_call_is_judged_only_where_the_call_lasts() {
+    let ask = |lasts, long_call| {
+        let server = target(&tools(&["a"]), move |_, message| match fits(message) {
+            Some(_) => Does::Says(lasts, said("done", false)),
+            None => Does::Usual,
+        });
+        judge_wishing(server, "lifecycle.ping-during-call", true, long_call).protocol[0].outcome.clone()
+    };
+    let unknown = "no call that lasts is known; name one with --long-call";
+    assert_eq!(ask(AT_ONCE, None), Outcome::NotApplicable(unknown.to_owned()));
+    assert_eq!(ask(SLOW, None), Outcome::NotApplicable(unknown.to_owned()), "another time it may be quick");
+    assert_eq!(ask(AT_ONCE, Some("a")), Outcome::CouldNotRun("`a` does not last".to_owned()));
+    let Outcome::Failed(evidence) = ask(SLOW, Some("a")) else { panic!("it was held") };
+    assert_eq!(evidence[0].message, "`ping` is answered only when a call of `a` has ended");
+    assert_eq!(evidence[0].observed.as_deref(), Some("after 1.5 s"));
 }

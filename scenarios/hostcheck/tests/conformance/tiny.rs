@@ -614,7 +614,10 @@ impl Tiny {
         let not_found = if modern ^ self.has(Fault::UsesAnotherCode) { -32602 } else { -32002 };
         let blob = if self.has(Fault::BreaksBase64) { "not base64!" } else { "AAECAw==" };
         let contents = match uri {
-            "tiny://text" if self.has(Fault::LosesResources) => return vec![error(id, -32603, "lost")],
+            "tiny://text" if self.has(Fault::LosesResources) => return vec![error(id, not_found, "lost")],
+            "tiny://text" | "tiny://blob" if self.has(Fault::LacksItsSources) => {
+                return vec![error(id, -32603, "no connection")];
+            }
             "tiny://text" => json!([{"uri": uri, "text": "hello"}]),
             "tiny://blob" => json!([{"uri": uri, "blob": blob}]),
             _ if self.has(Fault::FindsEverything) => json!([]),

@@ -16,6 +16,8 @@ const BEFORE_CANCEL: Duration = Duration::from_millis(200);
 /// Time limit of the same call without a cancellation. Until it ends, the missing answer of the cancelled
 /// call proves nothing.
 pub(super) const LONG_WITHIN: Duration = Duration::from_secs(60);
+/// Why nothing can be asked that needs a call that lasts.
+pub(crate) const NO_LONG_CALL: &str = "no call that lasts is known; name one with --long-call";
 /// How much longer the cancelled call is watched after the other one was answered.
 const LATER: Duration = Duration::from_secs(2);
 
@@ -134,7 +136,7 @@ fn seen_instead(session: &Session, reply: &Reply) -> Observed {
 async fn long(lab: &mut Lab) -> Result<(), Trouble> {
     let check = "cancel.long";
     let Some((name, arguments)) = lab.wishes.long_call.clone() else {
-        lab.skip(check, "no call that lasts is known; name one with --long-call");
+        lab.skip(check, NO_LONG_CALL);
         return Ok(());
     };
     let call = json!({"name": name, "arguments": arguments});

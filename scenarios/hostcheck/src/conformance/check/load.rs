@@ -5,16 +5,20 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
+use super::cancellation::NO_LONG_CALL;
 use super::probe::probes;
 use super::tools;
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::lent::Lent;
+use crate::conformance::outcome::{Observed, Outcome};
 use crate::conformance::session::{ANSWER_WITHIN, GRACE, Reply};
 
 /// Calls of a tool that says that it stays on this machine.
 const CALLS_MAX: usize = 50;
 /// Calls of any other tool, which may ask a service that counts them.
 const FEW_CALLS_MAX: usize = 12;
+/// A ping that is answered so much later, just after the call, was held for it.
+const HELD_FOR: Duration = Duration::from_secs(1);
 /// Time after which no further call is begun.
 const SOAK_WITHIN: Duration = Duration::from_secs(5);
 
@@ -98,6 +102,7 @@ async fn open(lab: &mut Lab, check: &'static str) -> Result<Option<(Lent, Callab
 
 async fn ping_beside_a_call(lab: &mut Lab) -> Result<(), Trouble> {
     let check = "ping.during-call";
+    let lasts = lab.wishes.long_call.is_some();
     let (mut session, name, arguments) = if let Some((name, arguments)) = lab.wishes.long_call.clone() {
         (lab.open().await?, name, arguments)
     } else {
@@ -106,15 +111,32 @@ async fn ping_beside_a_call(lab: &mut Lab) -> Result<(), Trouble> {
         (session, name, arguments)
     };
     let from = session.wire.received.len();
+    let began = Instant::now();
     let call = session.start("tools/call", json!({"name": name, "arguments": arguments}));
     let ping = session.start("ping", json!({}));
     let reply = session.answer_to(&ping, from, ANSWER_WITHIN).await;
-    let message = format!("`ping` is not answered while a call of `{name}` runs");
-    lab.expect(check, reply.is_answer(), &message, "an answer to the ping", &reply.say());
+    let took = began.elapsed();
     let is_open = session.answer_to(&call, from, Duration::ZERO).await == Reply::Silent;
     if is_open {
         session.cancel(&call, "the question is answered");
         session.retire();
+    }
+    if !reply.is_answer() {
+        let message = format!("`ping` is not answered while a call of `{name}` runs");
+        lab.fail(check, message, "an answer to the ping", &reply.say());
+    } else if lasts && is_open {
+        lab.pass(check);
+    } else if lasts && took >= HELD_FOR {
+        let message = format!("`ping` is answered only when a call of `{name}` has ended");
+        let after = Observed::telling(format!("after {:.1} s", took.as_secs_f64()));
+        lab.fail(check, message, "an answer to the ping while the call runs", &after);
+    } else {
+        // Both were answered at once, which says nothing of a call that runs.
+        if lasts {
+            lab.tell(check, Outcome::CouldNotRun(format!("`{name}` does not last")));
+        } else {
+            lab.skip(check, NO_LONG_CALL);
+        }
     }
     Ok(())
 }

@@ -17,6 +17,7 @@ mod subscriptions;
 mod tools;
 mod web;
 
+pub(crate) use cancellation::NO_LONG_CALL;
 pub(crate) use endings::FAREWELL;
 pub(crate) use probe::{Needs, Probe};
 pub(crate) use tools::none_callable;

@@ -6,9 +6,12 @@ use serde_json::{Value, json};
 
 use super::probe::probes;
 use crate::conformance::lab::{Lab, Trouble};
+use crate::conformance::outcome::Outcome;
 
 /// The most resources that are read.
 const READ_MAX: usize = 6;
+/// Codes by which a server says that it does not have a resource, or does not serve any.
+const NOT_SERVED: [i64; 3] = [-32601, -32602, -32002];
 /// An address that no server has.
 pub(super) const NOWHERE: &str = "hostcheck://no-such-resource/1";
 
@@ -40,13 +43,20 @@ async fn list(lab: &mut Lab) -> Result<(), Trouble> {
     let odd: Vec<_> = uris.iter().filter(|uri| url::Url::parse(uri).is_err()).collect();
     let message = "an address is no URI";
     lab.expect("resources.uris", odd.is_empty(), message, "absolute URIs", &format!("{odd:?}"));
-    let mut blobs = false;
+    let (mut blobs, mut is_read, mut away) = (false, false, None);
     for uri in uris.iter().take(READ_MAX) {
         let reply = session.ask("resources/read", json!({"uri": uri})).await;
         let contents = reply.result().and_then(|result| result.get("contents")).and_then(Value::as_array);
-        let message = format!("{uri} is listed and can't be read");
         let there = contents.is_some_and(|contents| !contents.is_empty());
-        lab.expect("resources.read", there, &message, "contents", &reply.say());
+        is_read |= there;
+        match reply.code() {
+            // The specification has this code for it: what the resource is read from may not be there.
+            Some(code) if !NOT_SERVED.contains(&code) => away = Some(format!("{uri}: {}", reply.say())),
+            _ => {
+                let message = format!("{uri} is listed and can't be read");
+                lab.expect("resources.read", there, &message, "contents", &reply.say());
+            }
+        }
         for blob in contents.into_iter().flatten().filter_map(|content| content.get("blob")) {
             blobs = true;
             let decodes = |text| base64::engine::general_purpose::STANDARD.decode(text).is_ok();
@@ -57,6 +67,10 @@ async fn list(lab: &mut Lab) -> Result<(), Trouble> {
     }
     if uris.is_empty() {
         lab.skip("resources.read", "the server lists no resources");
+    }
+    if let Some(why) = away.filter(|_| !is_read) {
+        let why = format!("no resource could be read, perhaps for want of what it is read from: {why}");
+        lab.tell("resources.read", Outcome::CouldNotRun(why));
     }
     if !blobs {
         lab.skip("resources.base64", "no resource that was read is binary");
