@@ -519,16 +519,16 @@ impl Seen<'_> {
         let ended = (!met.killed || met.code.is_some()) && !met.left_running;
         let steps = &self.profile.life.shutdown;
         let then = match kill {
-            Some(kill) => format!("it was killed after {} ms", kill.after_ms),
-            None => format!("{} s later it still runs", EXIT_WITHIN.as_secs()),
+            Some(kill) => format!("it had to be killed after {} ms", kill.after_ms),
+            None => format!("it still ran {} s later", EXIT_WITHIN.as_secs()),
         };
         // A server that ends at once when it is idle may be kept by what a call began.
         let called = self.tool.ok().filter(|_| met.call.is_some());
-        let after = called.map(|tool| format!("after a call of {tool}, ")).unwrap_or_default();
+        let after = called.map(|tool| format!("after a call of {tool} ")).unwrap_or_default();
         let asked: Vec<StopStep> = steps.iter().filter(|step| step.how != Stop::Kill).copied().collect();
-        let seen = Observed::telling(format!("{after}{} did not end it, and {then}", told_end(&asked)));
+        let seen = Observed::telling(format!("{after}the host did this: {}; {then}", told_end(&asked)));
         let message = "the server does not end by what the host does, short of force";
-        met.expect(ended, message, "an end soon after stdin is closed or a signal came", &seen)
+        met.expect(ended, message, "an end of its own accord", &seen)
     }
 }
 
