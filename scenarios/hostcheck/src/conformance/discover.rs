@@ -18,6 +18,9 @@ use super::wire::{Record, Wire};
 /// speaks, or where it was named.
 pub const VERSIONS: [Version; 3] = [Version::V2025_06_18, Version::V2025_11_25, Version::V2026_07_28];
 
+/// Time limit of the first answer where the program may first download the server, as it does on each machine of a CI.
+const FETCHED_WITHIN: Duration = Duration::from_secs(120);
+
 /// Time limit for the exit code and stderr of a server that ended at once.
 const LAST_WORDS_WITHIN: Duration = Duration::from_secs(1);
 
@@ -137,8 +140,9 @@ pub(crate) async fn discover(
     let mut silent: Option<String> = None;
     let [first, others @ ..] = VERSIONS;
     let wanted = wanted.iter().copied().filter(|version| !VERSIONS.contains(version));
-    opening(first, START_WITHIN);
-    let mut met = vec![(first, meet(target, first, START_WITHIN).await)];
+    let first_within = if target.may_fetch_first() { FETCHED_WITHIN } else { START_WITHIN };
+    opening(first, first_within);
+    let mut met = vec![(first, meet(target, first, first_within).await)];
     if let (_, Err(error)) = &met[0] {
         let program = target.program_name().map(|program| format!("{program}: ")).unwrap_or_default();
         let reason = format!("the server could not be started: {program}{error}");
@@ -175,6 +179,12 @@ pub(crate) async fn discover(
         opening(version, within);
         met.push((version, meet(target, version, within).await));
     }
+    // Hosts meet a server that is there already.
+    let took = |(_, met): &(Version, std::io::Result<Met>)| {
+        met.as_ref().ok().filter(|met| met.reply.is_answer()).map(|met| met.took_ms)
+    };
+    let later = met[1..].iter().filter_map(took).max();
+    let was_fetched = target.may_fetch_first() && was_slower(took(&met[0]), later);
     for (version, met) in met {
         let mut met = match met {
             Ok(met) => met,
@@ -184,7 +194,7 @@ pub(crate) async fn discover(
             }
         };
         found.heard.insert(version, met.record);
-        if met.reply.is_answer() {
+        if met.reply.is_answer() && !(version == first && was_fetched) {
             found.opened_ms = found.opened_ms.max(Some(met.took_ms));
         }
         if met.reply == Reply::Silent {
@@ -231,7 +241,7 @@ pub(crate) async fn discover(
         let waited = if found.is_mute {
             format!(
                 ": `initialize` was waited for {} s, and then it and `server/discover` {} s in new starts",
-                START_WITHIN.as_secs(),
+                first_within.as_secs(),
                 MUTE_START_WITHIN.as_secs()
             )
         } else {
@@ -240,6 +250,11 @@ pub(crate) async fn discover(
         found.unreachable = Some(format!("{what}{waited}{}", silent.unwrap_or_default()));
     }
     (found, open)
+}
+
+/// Whether the first start took so much longer than the later ones, in milliseconds, that it did something else besides.
+fn was_slower(first_ms: Option<u64>, later_ms: Option<u64>) -> bool {
+    first_ms.zip(later_ms).is_some_and(|(first, later)| first > later * u64::from(SLOWER_MAX))
 }
 
 /// Makes the handshake of a version with a server of its own, and asks for its tools.
@@ -317,5 +332,18 @@ fn short(text: &str) -> String {
     match text.char_indices().nth(CHARACTERS) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_start_that_fetched_the_server_is_no_measure_of_its_starts() {
+        assert!(was_slower(Some(60_000), Some(900)));
+        assert!(!was_slower(Some(3_000), Some(900)), "a first start reads the disk");
+        assert!(!was_slower(Some(60_000), None), "no other start tells");
+        assert!(!was_slower(None, Some(900)));
     }
 }

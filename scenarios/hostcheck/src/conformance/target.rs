@@ -31,6 +31,10 @@ const ENVIRONMENT: [&str; 12] = [
     "USERPROFILE",
 ];
 
+/// Programs that download or build a server when they start it for the first time.
+const FETCHERS: [&str; 13] =
+    ["bunx", "cargo", "deno", "dnx", "docker", "go", "npm", "npx", "pipx", "pnpm", "podman", "uv", "uvx"];
+
 /// A server inside this process: it gets its input and its output, and ends with an exit code.
 pub type Inside = Rc<dyn Fn(DuplexStream, DuplexStream) -> LocalBoxFuture<'static, i32>>;
 
@@ -127,6 +131,13 @@ impl Target {
         }
     }
 
+    /// Whether the program is one that may first download or build the server.
+    pub(crate) fn may_fetch_first(&self) -> bool {
+        let program = self.program_name().unwrap_or_default();
+        let name = program.rsplit(['/', '\\']).next().unwrap_or_default();
+        FETCHERS.contains(&name.split('.').next().unwrap_or_default())
+    }
+
     /// Whether the server has pipes and a process, which rows about stdio need.
     pub fn has_process(&self) -> bool {
         matches!(self, Self::Command(_))
@@ -186,6 +197,17 @@ mod tests {
 
     fn given() -> BTreeMap<String, String> {
         BTreeMap::from(["PATH", "API_TOKEN", "LC_ALL"].map(|name| (name.to_owned(), "xyz".to_owned())))
+    }
+
+    #[rstest]
+    #[case("npx -y a-server", true)]
+    #[case("/usr/local/bin/uvx a-server", true)]
+    #[case("node_modules/.bin/npx.cmd -y a-server", true)]
+    #[case("node npx.js", false)]
+    #[case("./npx-server", false)]
+    fn a_program_that_fetches_servers_is_known_by_its_name(#[case] line: &str, #[case] wanted: bool) {
+        let (target, ..) = Target::command(line, &given(), &BTreeMap::new()).unwrap();
+        assert_eq!(target.may_fetch_first(), wanted);
     }
 
     #[rstest]

@@ -55,7 +55,7 @@ const FIRST_LOOK_WIRE_BYTES_MAX: usize = 12 * 1024;
 const FIRST_LOOK_VIEW_BYTES_MAX: usize = 160 * 1024;
 
 /// The share of the cells that run twice in a first look.
-const REPEATED_ONE_IN: u64 = 16;
+const REPEATED_ONE_IN: u64 = 32;
 
 impl Repeats {
     /// Whether this cell runs twice.
