@@ -334,6 +334,18 @@ mod tests {
         ] {
             assert_eq!(parse(clear), Some(Colour::Transparent), "{clear}");
         }
+        for black in [
+            "black",
+            "lab(0 0 0)",
+            "lch(1 20 20)",
+            "oklab(0 0 0)",
+            "color(display-p3 0 0 0)",
+            "hsl(from red h s 0%)",
+            "oklch(from red 0 c h)",
+            "color-mix(in oklab, red, black 99%)",
+        ] {
+            assert_eq!(parse(black), Some(Colour::BLACK), "{black}");
+        }
         for unknown in ["", "#ff", "#ééé", "var(--x)", "inherit", "rgb(a)", "rgb()", "hsl(1)", "color(x)"]
         {
             assert_eq!(parse(unknown), None, "{unknown}");
@@ -360,9 +372,34 @@ mod tests {
         ] {
             assert_eq!(parse(wrong), None, "{wrong}");
         }
-        assert_eq!(parse("color-mix(in srgb, black 20%, white)"), Some(Colour::Solid(204, 204, 204)));
-        assert_eq!(parse("hsl(240, 100%, 50%)"), Some(Colour::Solid(0, 0, 255)));
         assert_eq!(parse("rebeccapurple"), Some(Colour::Solid(102, 51, 153)));
+    }
+
+    #[test]
+    fn a_colour_that_is_worked_out_is_that_of_a_browser() {
+        for (text, rgb) in [
+            ("color-mix(in srgb, black 20%, white)", (204, 204, 204)),
+            ("color-mix(in srgb, white 20%, black)", (51, 51, 51)),
+            ("color-mix(in srgb, #c08040 25%, #4080c0)", (96, 128, 160)),
+            ("color-mix(in srgb, #c08040, #4080c0 75%)", (96, 128, 160)),
+            ("color-mix(in srgb, #c08040 10%, #4080c0 30%)", (96, 128, 160)),
+            ("color-mix(in srgb, #c08040, #4080c0)", (128, 128, 128)),
+            ("hsl(0, 100%, 50%)", (255, 0, 0)),
+            ("hsl(60, 100%, 50%)", (255, 255, 0)),
+            ("hsl(120, 100%, 50%)", (0, 255, 0)),
+            ("hsl(180, 100%, 50%)", (0, 255, 255)),
+            ("hsl(240, 100%, 50%)", (0, 0, 255)),
+            ("hsl(-60, 100%, 50%)", (255, 0, 255)),
+            ("hsl(210, 50%, 40%)", (51, 102, 153)),
+            ("hsl(30, 50%, 70%)", (217, 179, 140)),
+            ("hwb(0 40% 60%)", (102, 102, 102)),
+            ("hwb(0 40% 80%)", (85, 85, 85)),
+            ("color(srgb .2 .4 .6)", (51, 102, 153)),
+            ("rgb(20% 40% 60%)", (51, 102, 153)),
+        ] {
+            let (red, green, blue) = rgb;
+            assert_eq!(parse(text), Some(Colour::Solid(red, green, blue)), "{text}");
+        }
     }
 
     #[test]
