@@ -279,6 +279,8 @@ mod tests {
             ("\u{200d}👨", "👨"),
             ("👨\u{200d}\u{200d}👩", "👨\u{200d}👩"),
             ("a\u{200d}👩", "a👩"),
+            ("می\u{200c}a", "میa"),
+            ("a\u{200c}می", "aمی"),
         ] {
             assert_eq!(cleaned(text), want);
         }
@@ -290,6 +292,7 @@ mod tests {
             assert_eq!(cleaned(kept), kept);
         }
         assert_eq!(cleaned("1\u{fe0f}2"), "12");
+        assert_eq!(cleaned("a\u{fe0f}\u{20e3}"), "a\u{20e3}");
         assert_eq!(cleaned("a\u{fe0f}"), "a");
         assert_eq!(cleaned("a\u{e0101}\u{e0102}b"), "ab");
     }
@@ -300,6 +303,14 @@ mod tests {
         assert_eq!(cleaned(england), england);
         assert_eq!(cleaned("🏴\u{e0067}\u{e0062}x"), "🏴x");
         assert_eq!(cleaned("hi\u{e0064}\u{e0065}"), "hi");
+    }
+
+    #[test]
+    fn signs_that_enclose_the_number_after_them_stay() {
+        for sign in "\u{600}\u{605}\u{6dd}\u{70f}\u{890}\u{891}\u{8e2}\u{110bd}\u{110cd}".chars() {
+            assert_eq!(cleaned(&format!("a{sign}12")), format!("a{sign}12"));
+        }
+        assert_eq!(cleaned("a\u{ad}b\u{feff}c\u{2060}d\u{110be}"), "abcd\u{110be}");
     }
 
     #[test]
