@@ -210,6 +210,14 @@ mod tests {
     }
 
     #[test]
+    fn a_cut_goes_back_to_the_start_of_a_grapheme_unless_that_is_far() {
+        assert_eq!(grapheme_boundary("e\u{301}x", 1), 0);
+        assert_eq!(grapheme_boundary("be\u{301}x", 2), 1);
+        let long = format!("ab{}", "\u{301}".repeat(MAX_GRAPHEME_BYTES));
+        assert_eq!(grapheme_boundary(&long, 400), 400);
+    }
+
+    #[test]
     fn a_tail_begins_inside_a_grapheme_that_is_too_long_to_leave_out() {
         let marks = |count: usize| format!("a{}end", "\u{301}".repeat(count));
         let short = marks(MAX_GRAPHEME_BYTES / 2);

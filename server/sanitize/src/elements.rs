@@ -329,9 +329,17 @@ mod tests {
     #[test]
     fn office_names_are_known_and_addresses_are_not() {
         assert!(known("o:p").is_some());
-        for name in
-            ["std::vector", "mailto:bob@contoso.com", "https:", "bob@contoso.com", "channel", "system"]
-        {
+        for name in [
+            "std::vector",
+            "ab:c",
+            "o:",
+            "o:a.b",
+            "mailto:bob@contoso.com",
+            "https:",
+            "bob@contoso.com",
+            "channel",
+            "system",
+        ] {
             assert!(known(name).is_none(), "{name}");
         }
     }

@@ -200,6 +200,11 @@ mod tests {
             let out = shown(text, "https://evil.example/");
             assert!(out.contains("[warning: the text names contoso.com but"), "{out}");
         }
+        let late = format!("{}contoso.com", "word ".repeat(MAX_CHECKED_WORDS));
+        assert!(
+            shown(&late, "https://evil.example/").contains("warning"),
+            "words without a dot do not count"
+        );
         for text in ["readme.md", "v1.2", "e.g. this", "www.evil.example", "EVIL.example/x"] {
             assert!(!shown(text, "https://evil.example/").contains("warning"), "{text}");
         }

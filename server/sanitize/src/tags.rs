@@ -281,6 +281,8 @@ mod tests {
             ("<scr<script>x</script>", "＜scr<script>x</script>"),
             ("x<y and y>z", "x＜y and y>z"),
             ("<x y=\"b>c\">d", "＜x y=\"b>c\">d"),
+            ("<p title=\"many words\"><bob@contoso.com>", "<p title=\"many words\">＜bob@contoso.com>"),
+            ("<p title='' lang='>'><bob@contoso.com>", "<p title='' lang='>'>＜bob@contoso.com>"),
         ] {
             assert_eq!(kept(input), want);
         }
@@ -311,6 +313,7 @@ mod tests {
     fn tags_of_html_stay() {
         for input in [
             "<p title=\"a>b\">x</p>",
+            "<p title=\"a><bob@contoso.com>\">x</p>",
             "<BR/><o:p></o:p>",
             "<img src=x alt='<b>'>",
             "<!-- <bob> --><!doctype html><?xml?>",
@@ -347,7 +350,16 @@ mod tests {
 
     #[test]
     fn too_many_attributes_make_text() {
-        let tag = format!("<a{}>", " x".repeat(65));
-        assert_eq!(kept(&tag), tag.replace('<', "＜"));
+        let tag = |attributes: usize| format!("<a{}>", " x".repeat(attributes));
+        assert_eq!(kept(&tag(64)), tag(64));
+        assert_eq!(kept(&tag(65)), tag(65).replace('<', "＜"));
+    }
+
+    #[test]
+    fn after_eight_tags_with_too_many_attributes_every_bracket_is_text() {
+        let tags = |count: usize| format!("<a{}>", " x".repeat(65)).repeat(count);
+        let text = |count: usize| tags(count).replace('<', "＜");
+        assert_eq!(kept(&format!("{}<b>c</b>", tags(7))), format!("{}<b>c</b>", text(7)));
+        assert_eq!(kept(&format!("{}<b>c</b>", tags(8))), format!("{}＜b>c＜/b>", text(8)));
     }
 }

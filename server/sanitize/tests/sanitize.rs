@@ -212,6 +212,48 @@ fn a_block_around_a_table_is_not_ended_from_within_it(
     assert_eq!(text(&format!("</{block}>")), text(""));
 }
 
+#[rstest]
+#[case::paragraph("<p #>a<p>seen")]
+#[case::heading("<p #>a<h2>seen</h2>")]
+#[case::item("<ul><li #>a<li>seen</ul>")]
+#[case::term("<dl><dt #>a<dd>seen</dl>")]
+#[case::definition("<dl><dd #>a<dt>seen</dl>")]
+#[case::row("<table><tr #><td>a<tr><td>seen</table>")]
+#[case::cell("<table><tr><td #>a<td>seen</table>")]
+#[case::head_of_a_column("<table><tr><th #>a<th>seen</table>")]
+#[case::caption("<table><caption #>a<tr><td>seen</table>")]
+#[case::part_of_a_table("<table><thead #><tr><td>a<tbody><tr><td>seen</table>")]
+#[case::option("<select><option #>a<option>seen</select>")]
+#[case::head("<head #>a<body>seen")]
+#[case::link("<a href=x #>a<a href=x>seen</a>")]
+fn an_element_that_the_next_one_ends_hides_nothing_of_that(#[case] html: &str) {
+    let html = html.replace('#', "style='display:none'");
+    let out = sanitize(&html, Markup::Html, &Context::default(), &Limits::default());
+    assert!(out.text.ends_with("seen") && !out.text.contains('a'), "{}", out.text);
+    assert_eq!(out.removed["hidden"], 1);
+}
+
+#[rstest]
+#[case::item("<li #><ul><li>a</ul>b")]
+#[case::row("<table><tr #><td><table><tr><td>a</table>b</table>")]
+#[case::cell("<table><tr><td #><table><tr><td>a</table>b</table>")]
+#[case::paragraph("<div><p #><button><div>a</div></button>b</div>")]
+#[case::option("<option #><table><tr><td><option>a</option></table>b</option>")]
+fn an_element_inside_a_hidden_one_of_its_kind_does_not_end_it(#[case] html: &str) {
+    let html = html.replace('#', "style='display:none'");
+    let out = sanitize(&html, Markup::Html, &Context::default(), &Limits::default());
+    assert_eq!(out.text, "");
+}
+
+#[test]
+fn what_is_nested_too_deep_takes_the_place_of_the_deepest() {
+    let within = |outer: usize| {
+        let html = format!("{}<b style='display:none'><i>a</i>seen</b>", "<i>".repeat(outer));
+        sanitize(&html, Markup::Html, &Context::default(), &Limits::default()).text
+    };
+    assert_eq!((within(254).as_str(), within(255).as_str()), ("", "seen"));
+}
+
 #[test]
 fn a_huge_input_is_bounded_and_the_text_says_so() {
     let limits = Limits::default();

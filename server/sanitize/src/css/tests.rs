@@ -502,6 +502,7 @@ fn styles_that_hide_only_together_hide() {
     assert!(hides_inside(&["--x:#fff", "color:var(--x)"]));
     assert!(hides_inside(&["color:white;background:#333", "filter:brightness(0);background:#fff"]));
     assert!(hides_inside(&["filter:invert(1)", "color:#000"]));
+    assert!(hides_inside(&["filter:invert(1) contrast(2)", "color:#000"]));
     assert!(hides_inside(&["background:#808080", "filter:invert(50%)"]));
     assert!(hides_inside(&["background:#0c0c0c", "filter:brightness(0)"]));
     assert!(!hides_inside(&["background:#0d0d0d", "filter:brightness(0)"]));
