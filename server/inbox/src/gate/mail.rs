@@ -79,5 +79,6 @@ mod tests {
     #[test]
     fn an_empty_list_lets_no_person_in() {
         assert!(MailGate::new([]).is_closed() && MailGate::new(["nonsense"]).is_closed());
+        assert!(!MailGate::new(["nonsense", "alice@contoso.com"]).is_closed());
     }
 }
