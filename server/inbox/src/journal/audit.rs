@@ -117,3 +117,25 @@ fn finished(mut interaction: Interaction, now: Timestamp) -> Interaction {
 fn one_line(text: &str) -> String {
     text.chars().take(FIELD_CHARS_MAX).map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use entraclaw_seams::storage::MemoryStorage;
+
+    #[test]
+    fn only_the_lines_from_the_one_that_fails_on_count_as_not_written() {
+        let disk = MemoryStorage::new();
+        create(&disk).unwrap();
+        let storage: Arc<dyn Storage> = Arc::new(disk.clone());
+        let written = |lines: usize| {
+            let now = "2026-11-21T12:00:00Z".parse().unwrap();
+            let lines = vec![Interaction::new(InteractionKind::Access); lines];
+            write(&storage, now, u64::MAX, &mut LeftOut::default(), lines).map(|(left, _)| left)
+        };
+        assert_eq!(written(1), None);
+        let line_len = disk.bytes("interactions/2026-11-21.jsonl").unwrap().len() as u64;
+        disk.set_space_left(Some(2 * line_len));
+        assert_eq!(written(5), Some(3));
+    }
+}

@@ -131,6 +131,7 @@ mod tests {
     #[case::the_last_day_within(Some(10), None, &[("2026-11-20", 10, NOBODY), ("2026-11-21", 10, NOBODY)], 1, NOBODY)]
     #[case::unread(Some(10), None, &[("2026-11-01", 10, NOBODY), ("2026-11-02", 10, A), ("2026-11-03", 10, NOBODY)], 1, A)]
     #[case::size(None, Some(25), &[("2026-11-01", 10, NOBODY), ("2026-11-02", 10, NOBODY), ("2026-11-03", 10, NOBODY)], 2, NOBODY)]
+    #[case::size_that_is_just_enough(None, Some(20), &[("2026-11-01", 10, NOBODY), ("2026-11-02", 10, NOBODY), ("2026-11-03", 10, NOBODY)], 2, NOBODY)]
     #[case::size_spares_yesterday(None, Some(0), &[("2026-11-29", 10, NOBODY), ("2026-11-30", 10, NOBODY), ("2026-12-01", 10, NOBODY)], 1, NOBODY)]
     #[case::from_the_future(Some(1), Some(0), &[("2027-01-01", 10, NOBODY)], 0, NOBODY)]
     #[case::nothing_there(Some(1), Some(0), &[], 0, NOBODY)]
@@ -159,6 +160,23 @@ mod tests {
     #[case::an_hour_later(Some("2026-11-30T23:00:00Z"), Some("2026-11-01T00:00:00Z"), "2026-11-01T00:00:00Z")]
     #[case::a_year_later(Some("2025-11-30T23:00:00Z"), Some("2025-11-01T00:00:00Z"), "2026-12-01T00:00:00Z")]
     #[case::back(Some("2026-12-03T00:00:00Z"), Some("2026-11-01T00:00:00Z"), "2026-12-01T00:00:00Z")]
+    #[case::a_long_weekend_later(
+        Some("2026-11-16T00:00:00Z"),
+        Some("2026-11-01T00:00:00Z"),
+        "2026-11-01T00:00:00Z"
+    )]
+    #[case::longer_than_that(
+        Some("2026-11-15T23:59:59Z"),
+        Some("2026-11-01T00:00:00Z"),
+        "2026-12-01T00:00:00Z"
+    )]
+    #[case::set_right(Some("2026-12-01T00:05:00Z"), Some("2026-11-01T00:00:00Z"), "2026-11-01T00:00:00Z")]
+    #[case::back_by_more(Some("2026-12-01T00:05:01Z"), Some("2026-11-01T00:00:00Z"), "2026-12-01T00:00:00Z")]
+    #[case::steady_just_now(
+        Some("2026-11-30T23:00:00Z"),
+        Some("2026-12-01T00:00:00Z"),
+        "2026-12-01T00:00:00Z"
+    )]
     #[case::steady_later_than_now(
         Some("2026-12-01T00:00:00Z"),
         Some("2026-12-02T00:00:00Z"),

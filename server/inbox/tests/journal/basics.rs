@@ -148,6 +148,7 @@ fn the_audit_log_has_ids_but_no_words() {
     let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(lines.len(), 3);
     assert_eq!(lines[0]["kind"], "inbound");
+    assert_eq!((&lines[0]["channel"], &lines[0]["chat_id"]), (&json!("teams"), &json!("19:a")));
     assert_eq!(lines[0]["id"], "m1");
     assert_eq!(lines[2]["kind"], "refused");
     assert_eq!(lines[2]["who"], "tenant/object with a line");
@@ -249,6 +250,40 @@ fn one_leads_and_the_others_follow() {
     assert_eq!(follower.append(drafts([302, 303])).unwrap().duplicates, 1);
     assert_eq!(keys(&follower), keys_of(1..=303));
     assert!(leader.append(drafts([304])).is_err(), "a dead process writes nothing");
+}
+
+#[test]
+fn a_lead_that_is_given_up_is_free_for_another() {
+    let home = Home::new();
+    let (first, _) = home.open();
+    let (second, _) = home.open();
+    second.give_up_lead();
+    assert!(first.is_leader(), "who follows has no lead to give up");
+    first.give_up_lead();
+    assert!(!first.is_leader() && !first.leads());
+    assert!(matches!(first.append(drafts([1])), Err(JournalError::NotLeader)));
+    assert!(second.try_lead().unwrap());
+    second.append(drafts([1])).unwrap();
+    while first.refresh().unwrap() {}
+    assert_eq!(keys(&first), keys_of([1]));
+    assert!(!first.try_lead().unwrap());
+}
+
+#[test]
+fn a_message_is_found_by_its_id_and_the_newest_by_its_channel() {
+    let home = Home::new();
+    let (journal, _) = home.open();
+    let newest = |channel| journal.newest_of(channel).unwrap().map(|record| record.id);
+    assert_eq!(newest(Channel::Teams), None);
+    journal.append(drafts(1..=300)).unwrap();
+    journal.append(vec![draft_on(Channel::Email, 301), draft_on(Channel::Bot, 302)]).unwrap();
+    let found = |id: &str| journal.find(id).unwrap().map(|record| record.seq);
+    assert_eq!(
+        (found("m1"), found("m300"), found("m302"), found("m303")),
+        (Some(1), Some(300), Some(302), None)
+    );
+    let of = [Channel::Teams, Channel::Email, Channel::Bot, Channel::Work].map(newest);
+    assert_eq!(of, [Some("m300"), Some("m301"), Some("m302"), None].map(|id| id.map(str::to_owned)));
 }
 
 #[test]

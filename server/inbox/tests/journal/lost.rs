@@ -66,6 +66,22 @@ fn the_first_file_of_a_journal_may_be_missing_too() {
     assert_eq!(journal.losses().missing(), 2);
 }
 
+/// An older version deleted old files without a word of it.
+#[test]
+fn a_first_file_that_every_consumer_has_is_not_told_to_be_missing() {
+    let home = Home::new();
+    let (journal, _) = home.open();
+    journal.append(drafts(1..=2)).unwrap();
+    home.clock.move_by(24);
+    journal.append(drafts([3])).unwrap();
+    take(&mut mailbox(&journal, "reader"), &all());
+    drop(journal);
+    home.disk.new_process().remove(FILE).unwrap();
+    let (journal, report) = home.reopen();
+    assert_eq!(report.findings, []);
+    assert_eq!((keys(&journal), journal.losses().missing()), (keys_of([3]), 0));
+}
+
 #[test]
 fn damage_behind_an_index_is_found_when_the_journal_is_opened() {
     let home = Home::with(JournalOptions { window_messages_max: 10, ..JournalOptions::default() });

@@ -99,6 +99,20 @@ fn days_that_every_consumer_has_are_deleted_and_the_rest_reads_as_before() {
 }
 
 #[test]
+fn a_follower_lets_go_of_what_the_leader_has_deleted() {
+    let home = Home::new();
+    let (leader, _) = home.open();
+    let (follower, _) = home.open();
+    filled(&leader, &home, 8);
+    take(&mut mailbox(&leader, "claude-code"), &all());
+    while follower.refresh().unwrap() {}
+    assert_eq!(follower.stats().records, 8);
+    assert_eq!(leader.prune(&policy(3)).unwrap().files, 5);
+    follower.refresh().unwrap();
+    assert_eq!((follower.stats().records, keys(&follower)), (3, keys(&leader)));
+}
+
+#[test]
 fn days_that_an_active_consumer_has_not_acknowledged_stay_and_the_consumer_is_named() {
     let home = Home::new();
     let (journal, _) = home.open();
