@@ -157,6 +157,29 @@ mod tests {
         assert!(!draft.from.contains(['<', '\n']), "{}", draft.from);
     }
 
+    #[rstest]
+    #[case::words(json!({"text": "hi"}), true)]
+    #[case::blanks(json!({"text": " \n"}), false)]
+    #[case::nothing(json!({}), false)]
+    #[case::only_the_bot(
+        json!({"text": "<at>Bot</at>", "entities": [{"type": "mention", "mentioned": {"id": "28:b"}, "text": "<at>Bot</at>"}]}),
+        true
+    )]
+    #[case::only_a_person(
+        json!({"text": "<at>Bob</at>", "entities": [{"type": "mention", "mentioned": {"id": "29:x", "name": "Bob"}, "text": "<at>Bob</at>"}]}),
+        true
+    )]
+    #[case::only_a_file(json!({"attachments": [{"contentType": "image/png", "name": "a.png"}]}), true)]
+    #[case::only_formatted_words(json!({"attachments": [{"contentType": "text/html", "content": "<p>hi</p>"}]}), true)]
+    #[case::only_empty_format(json!({"attachments": [{"contentType": "text/html", "content": ""}]}), false)]
+    fn a_message_says_something_by_words_a_mention_or_a_file(#[case] members: Value, #[case] says: bool) {
+        let mut activity = json!({
+            "type": "message", "channelId": "msteams", "serviceUrl": "s", "recipient": {"id": "28:b"}
+        });
+        activity.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        assert_eq!(says_something(&Activity::parse(activity.to_string().as_bytes()).unwrap()), says);
+    }
+
     #[test]
     fn a_mention_without_a_text_is_news() {
         let draft = of(&json!({

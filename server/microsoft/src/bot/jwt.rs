@@ -199,6 +199,32 @@ mod tests {
         assert_eq!(bearer(header).ok(), expected);
     }
 
+    #[test]
+    fn a_token_is_for_the_service_address_that_it_names_and_for_no_other() {
+        let believed = |url: Option<&str>| Believed { service_url: url.map(str::to_owned) };
+        let address = "https://smba.trafficmanager.net/emea/";
+        assert!(believed(Some(address)).is_for(address));
+        assert!(!believed(Some(address)).is_for("https://smba.trafficmanager.net/amer/"));
+        assert!(!believed(None).is_for(address) && !believed(None).is_for(""));
+    }
+
+    #[rstest]
+    #[case(json!(1_770_000_000), Some(1_770_000_000))]
+    #[case(json!(1_770_000_000.9), Some(1_770_000_000))]
+    #[case(json!("1770000000"), None)]
+    #[case(json!(null), None)]
+    fn a_time_is_a_number_of_seconds(#[case] claim: Value, #[case] time: Option<i64>) {
+        assert_eq!(seconds(Some(&claim)), time);
+        assert_eq!(seconds(None), None);
+    }
+
+    #[test]
+    fn only_a_client_without_a_token_is_asked_for_one() {
+        assert_eq!(Fault::NoToken.status(), 401);
+        let others = [Fault::Malformed, Fault::Signature, Fault::Audience, Fault::Expired, Fault::Channel];
+        assert!(others.iter().all(|fault| fault.status() == 403));
+    }
+
     proptest! {
         #[test]
         fn no_text_makes_it_panic(text: String) {

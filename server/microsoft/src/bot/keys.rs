@@ -338,6 +338,26 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
+    async fn keys_are_asked_for_again_after_a_day_and_used_for_five() {
+        const INSTANT: Duration = Duration::from_millis(1);
+        let (version, up) = (Arc::new(AtomicU32::new(1)), Arc::new(AtomicU32::new(1)));
+        let script = channel(PLACE, &version, &up);
+        let keys = keys_of(&script);
+        keys.find("key-1").await.unwrap();
+        tokio::time::sleep(KEYS_FRESH.saturating_sub(INSTANT)).await;
+        assert!(keys.find("key-1").await.unwrap().key().is_some());
+        assert_eq!(script.seen().len(), 2);
+        tokio::time::sleep(INSTANT).await;
+        assert!(keys.find("key-1").await.unwrap().key().is_some());
+        assert_eq!(script.seen().len(), 4);
+        up.store(0, Ordering::Relaxed);
+        tokio::time::sleep(KEYS_USED_MAX.saturating_sub(INSTANT)).await;
+        assert!(keys.find("key-1").await.unwrap().key().is_some());
+        tokio::time::sleep(INSTANT).await;
+        assert!(keys.find("key-1").await.is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
     async fn keys_of_another_host_are_not_fetched() {
         let one = || Arc::new(AtomicU32::new(1));
         let script = channel("https://keys.contoso.com/v1/.well-known/keys", &one(), &one());

@@ -101,3 +101,90 @@ impl Tokens {
         Ok((Secret::new(token), life.saturating_sub(EARLY)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+    use crate::support::script::{Reply, Script};
+    use entraclaw_inbox::gate::Guid;
+
+    const SECRET: &str = "the-secret-of-the-bot";
+
+    fn tokens(script: &Arc<Script>) -> Tokens {
+        let id = || Guid::parse("aaaaaaaa-0000-0000-0000-000000000001").unwrap();
+        let credentials = Credentials { app_id: id(), tenant_id: id(), secret: Secret::new(SECRET) };
+        Tokens::new(script.clone(), &Url::parse("https://login.microsoftonline.com/").unwrap(), credentials)
+    }
+
+    /// A login service whose tokens are numbered and live as long as it says.
+    fn login(expires_in: Value) -> Arc<Script> {
+        let count = AtomicU32::new(0);
+        Script::new(move |_| {
+            let number = count.fetch_add(1, Ordering::Relaxed) + 1;
+            Reply::json(200, &json!({"access_token": format!("token-{number}"), "expires_in": expires_in}))
+        })
+    }
+
+    #[rstest]
+    #[case::a_number(json!(3_600), 3_300)]
+    #[case::a_text(json!("3600"), 3_300)]
+    #[case::longer_than_a_day(json!(1_000_000), 24 * 3_600 - 300)]
+    #[tokio::test(start_paused = true)]
+    async fn a_token_is_kept_until_five_minutes_before_its_end(
+        #[case] expires_in: Value,
+        #[case] kept_s: u64,
+    ) {
+        const INSTANT: Duration = Duration::from_millis(1);
+        let tokens = tokens(&login(expires_in));
+        let first = tokens.token(None).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(kept_s).saturating_sub(INSTANT)).await;
+        assert_eq!(tokens.token(None).await.unwrap(), first);
+        tokio::time::sleep(INSTANT).await;
+        assert_eq!(tokens.token(None).await.unwrap().expose(), "token-2");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_token_that_was_refused_is_replaced_once() {
+        let tokens = tokens(&login(json!(3_600)));
+        let first = tokens.token(None).await.unwrap();
+        let second = tokens.token(Some(&first)).await.unwrap();
+        assert_eq!(second.expose(), "token-2");
+        assert_eq!(tokens.token(Some(&first)).await.unwrap(), second, "another caller has replaced it");
+    }
+
+    #[rstest]
+    #[case::none(200, json!({}), AuthFailure::Unreachable)]
+    #[case::an_empty_one(200, json!({"access_token": ""}), AuthFailure::Unreachable)]
+    #[case::with_another_status(500, json!({"access_token": "token", "expires_in": 3_600}), AuthFailure::Unreachable)]
+    #[case::an_error(
+        200,
+        json!({"error": "invalid_client", "error_description": format!("AADSTS7000215: {SECRET} is wrong\nmore")}),
+        AuthFailure::Credential
+    )]
+    #[tokio::test(start_paused = true)]
+    async fn what_is_no_token_is_an_error_without_the_secret(
+        #[case] status: u16,
+        #[case] body: Value,
+        #[case] failure: AuthFailure,
+    ) {
+        let script = Script::new(move |_| Reply::json(status, &body));
+        let error = tokens(&script).token(None).await.unwrap_err();
+        assert_eq!(error.failure, failure);
+        assert!(!error.problem.contains(SECRET) && !error.problem.contains("more"), "{}", error.problem);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_text_with_the_secret_or_the_token_is_known() {
+        let tokens = tokens(&login(json!(3_600)));
+        assert!(tokens.is_in(&format!("it is {SECRET}.")).await);
+        assert!(!tokens.is_in("it is token-1.").await, "there is no such token yet");
+        tokens.token(None).await.unwrap();
+        assert!(tokens.is_in("it is token-1.").await);
+        assert!(!tokens.is_in("it is token-2 or the-secret").await);
+    }
+}

@@ -233,6 +233,32 @@ mod tests {
         assert_eq!(parse(&body), None);
     }
 
+    #[rstest]
+    #[case("message", Kind::Message)]
+    #[case("messageUpdate", Kind::MessageUpdate)]
+    #[case("messageDelete", Kind::MessageDelete)]
+    #[case("conversationUpdate", Kind::ConversationUpdate)]
+    #[case("typing", Kind::Other)]
+    #[case("Message", Kind::Other)]
+    fn an_activity_is_of_the_kind_that_its_type_says(#[case] stated: &str, #[case] kind: Kind) {
+        let activity = parse(&json!({"type": stated, "channelId": "c", "serviceUrl": "s"}));
+        assert_eq!(activity.unwrap().kind, kind);
+    }
+
+    #[test]
+    fn who_came_and_who_left_is_read() {
+        let activity = parse(&json!({
+            "type": "conversationUpdate", "channelId": "c", "serviceUrl": "s",
+            "membersAdded": [{"id": "28:b"}, {"name": "nobody"}, 7, {"id": "29:a"}],
+            "membersRemoved": [{"id": "29:c", "aadObjectId": "x"}, {}]
+        }));
+        let activity = activity.unwrap();
+        assert_eq!(activity.added, ["28:b", "29:a"]);
+        let left: Vec<_> =
+            activity.removed.iter().map(|went| (went.id.as_str(), went.object_id.as_deref())).collect();
+        assert_eq!(left, [("29:c", Some("x")), ("", None)], "also one of whom nothing is said");
+    }
+
     #[test]
     fn tenants_that_disagree_are_no_tenant() {
         let activity = parse(&json!({
