@@ -246,6 +246,13 @@ mod tests {
     }
 
     #[test]
+    fn a_cut_behind_code_opens_no_fence() {
+        let text = format!("```\ncode\n```\n{}", "word ".repeat(400));
+        let out = bound(text, 512, "message", &mut Tally::default());
+        assert_eq!(out.lines().filter(|&line| line == "```").count(), 2, "{out}");
+    }
+
+    #[test]
     fn an_input_is_not_cut_inside_a_tag() {
         assert_eq!(cut_input("one <b>two</b>", 9), ("one <b>tw", 5));
         assert_eq!(cut_input("one <b>two</b>", 6), ("one ", 10));
