@@ -189,6 +189,13 @@ mod tests {
     }
 
     #[test]
+    fn an_address_that_is_too_long_is_left_out() {
+        let href = |len: usize| format!("https://x.example/{}", "a".repeat(len - 18));
+        assert!(shown("go", &href(MAX_HREF_BYTES)).starts_with("go (https://x.example/aaa"));
+        assert_eq!(shown("go", &href(MAX_HREF_BYTES + 1)), "go");
+    }
+
+    #[test]
     fn credentials_are_removed_and_hosts_are_punycode() {
         assert_eq!(shown("go", "https://contoso.com@evil.example/"), "go (https://evil.example/)");
         assert!(shown("go", "https://раypal.com/").starts_with("go (https://xn--"));
@@ -199,6 +206,10 @@ mod tests {
         for text in ["https://contoso.com", "contoso.com", "see www.contoso.com/docs.", "CONTOSO.com:443"] {
             let out = shown(text, "https://evil.example/");
             assert!(out.contains("[warning: the text names contoso.com but"), "{out}");
+        }
+        for (text, host) in [("(contoso.com),", "contoso.com"), ("httpbin.org", "httpbin.org")] {
+            let out = shown(text, "https://evil.example/");
+            assert!(out.contains(&format!("the text names {host} but")), "{out}");
         }
         let late = format!("{}contoso.com", "word ".repeat(MAX_CHECKED_WORDS));
         assert!(
