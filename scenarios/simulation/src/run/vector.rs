@@ -29,3 +29,20 @@ pub(super) fn lengthened(text: &str) -> String {
     }
     text.chars().take(chars).collect::<String>().trim_end().to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The resource shows so many messages only, so that this scenario names the vectors in parts.
+    #[test]
+    fn the_parts_of_the_scenario_of_the_resource_are_all_vectors() {
+        let scenario = include_str!("../../../suites/sanitise/parity-resource.yaml");
+        let parts: Vec<&str> =
+            scenario.split("vector: \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        for vector in crate::vectors::all().expect("the vectors") {
+            let times = parts.iter().filter(|part| is_meant(part, &vector.id)).count();
+            assert_eq!(times, 1, "{}", vector.id);
+        }
+    }
+}
