@@ -1,6 +1,7 @@
 //! Measures the journal on real files: appending with a sync, opening a million records, and the first pull after.
 //!
-//! Before that a day of steady traffic, which must not cost memory. `cargo bench --profile dist -p entraclaw-inbox --bench journal [-- RECORDS]`.
+//! Before that a day of steady traffic, which must not cost memory.
+//! `cargo bench --profile dist -p entraclaw-inbox --bench journal [-- RECORDS]`.
 //! The files are built in a temporary folder below the target folder, because a folder in memory would say nothing.
 
 #![expect(
