@@ -10,7 +10,7 @@ use rstest::rstest;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpSocket, TcpStream};
 
-use super::{BOT_BODY_BYTES_MAX, BotReply, BotRequest, Endpoint, HttpEndpoint, Reception};
+use crate::bot::{BOT_BODY_BYTES_MAX, BotReply, BotRequest, Endpoint, HttpEndpoint, Reception};
 
 #[derive(Clone, Default)]
 struct Notes(Rc<RefCell<Vec<BotRequest>>>);
