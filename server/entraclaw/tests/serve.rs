@@ -229,6 +229,34 @@ fn a_signal_ends_it_promptly_although_stdin_is_open(#[case] signal: nix::sys::si
     assert!(begun.elapsed() < PROMPT, "{:?}", begun.elapsed());
 }
 
+/// The specification asks a server that ends by itself to answer its open streams
+/// (2026-07-28, basic/patterns/subscriptions#graceful-closure).
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_an_open_stream_with_its_answer() {
+    let home = home();
+    let mut server = Server::start(home.path(), &[]);
+    let client = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": {"name": "a-client", "version": "1.0.0"},
+    });
+    let filter = json!({"_meta": client, "notifications": {"resourceSubscriptions": ["entraclaw://inbox"]}});
+    server.write(
+        &json!({"jsonrpc": "2.0", "id": "stream", "method": "subscriptions/listen", "params": filter}),
+    );
+    let mut acknowledgement = String::new();
+    server.stdout.read_line(&mut acknowledgement).unwrap();
+    assert!(acknowledgement.contains("notifications/subscriptions/acknowledged"), "{acknowledgement}");
+    let pid = nix::unistd::Pid::from_raw(i32::try_from(server.child.id()).unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGTERM).unwrap();
+    let rest = std::io::read_to_string(&mut server.stdout).unwrap();
+    let answer: Value = serde_json::from_str(rest.lines().last().unwrap_or_default()).unwrap();
+    assert_eq!(answer["id"], "stream", "{rest}");
+    assert_eq!(answer["result"]["resultType"], "complete", "{rest}");
+    assert_eq!(server.child.wait().unwrap().code(), Some(0));
+}
+
 /// The list of tools takes a part of every model's context.
 #[rstest]
 #[case::as_it_comes(&[], 12_000)]

@@ -18,6 +18,7 @@ mod http;
 mod import;
 mod inbox;
 mod init;
+mod input;
 mod local_model;
 mod log_file;
 mod logging;

@@ -5,8 +5,10 @@ use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::environment::Environment;
+use super::input::Input;
 use super::place::{Entry, Home, Place};
 use super::{host_process, http, logging, near, output, waiter};
 use crate::app::{self, App};
@@ -23,6 +25,9 @@ use entraclaw_seams::clock::SystemClock;
 use entraclaw_seams::processes::SystemProcesses;
 use entraclaw_seams::random::SplitMix;
 use entraclaw_seams::storage::Storage;
+
+/// How long a session may take to end after it was asked to stop.
+const STOP_MAX: Duration = Duration::from_millis(100);
 
 const EXAMPLE: &str = "\
 Example: claude mcp add entraclaw -- entraclaw serve --consumer reviewer
@@ -195,11 +200,18 @@ fn assemble(flags: Flags, environment: &Environment) -> App {
 
 #[expect(clippy::disallowed_methods, reason = "the one place that names stdin and stdout")]
 async fn until_the_end(app: App) {
+    let input = Input::new(tokio::io::stdin(), asked_to_stop());
     tokio::select! {
         biased;
-        () = asked_to_stop() => tracing::info!("asked to stop"),
-        exit = app::run(app, tokio::io::stdin(), tokio::io::stdout()) => tracing::info!(?exit, "the session ended"),
+        () = stopped() => tracing::info!("asked to stop, and the host takes no output"),
+        exit = app::run(app, input, tokio::io::stdout()) => tracing::info!(?exit, "the session ended"),
     }
+}
+
+/// Is ready when a session that was asked to stop has had its time to end by itself.
+async fn stopped() {
+    asked_to_stop().await;
+    tokio::time::sleep(STOP_MAX).await;
 }
 
 /// Waits for SIGINT, SIGTERM or SIGHUP, or for Ctrl-C on other systems.

@@ -1,6 +1,7 @@
 //! Listen streams of the newer era: acknowledgement, ids, cancellation, the end. A server that declares
 //! nothing to listen to is not asked.
 
+use fake_hosts::Signal;
 use serde_json::{Map, Value, json};
 
 use super::probe::probes;
@@ -145,9 +146,20 @@ async fn ended(lab: &mut Lab) -> Result<(), Trouble> {
         return Ok(());
     }
     let from = session.wire.received.len();
-    session.wire.close_input();
+    // Only an end that is the server's own has to be told; a host that closes stdin has ended the stream itself.
+    let by_signal = lab.target.has_process() && cfg!(unix);
+    if by_signal {
+        session.wire.signal(Signal::Term);
+    } else {
+        session.wire.close_input();
+    }
     let reply = session.answer_to(&id, from, ANSWER_WITHIN).await;
-    let message = "the server ends with an open stream and does not answer its request";
+    session.wire.close_input();
+    let message = if by_signal {
+        "the server ends after SIGTERM with an open stream and does not answer its request"
+    } else {
+        "the server ends with an open stream and does not answer its request"
+    };
     let answered = reply.result().is_some();
     lab.expect("listen.graceful-end", answered, message, "an empty result for the stream", &reply.say());
     drop(session);
