@@ -164,23 +164,26 @@ fn counts(judged: &[Judged], rows: &[Placed]) -> String {
         let failed = judged.iter().filter(|one| matches!(one.outcome, Outcome::Failed(_)));
         failed.filter(|one| binds(one) == must).count()
     };
-    let (musts, shoulds) = (failed(true), failed(false));
-    let by_level = [(musts, "must"), (shoulds, "should")].into_iter().filter(|(count, _)| *count > 0);
-    let by_level: Vec<String> = by_level.map(|(count, level)| format!("{count} {level}")).collect();
-    let failed = format!("{} failed", by_level.join(" and "));
+    let by_level = [(failed(true), "must"), (failed(false), "should")];
+    let by_level: Vec<String> = by_level
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, level)| format!("{count} {level}"))
+        .collect();
+    let failed = (!by_level.is_empty()).then(|| format!("{} failed", by_level.join(" and ")));
     let of = |wanted: fn(&Outcome) -> bool| judged.iter().filter(|one| wanted(&one.outcome)).count();
+    let told = |what: &str, wanted| {
+        Some(of(wanted)).filter(|count| *count > 0).map(|count| format!("{count} {what}"))
+    };
     let parts = [
-        (of(|one| matches!(one, Outcome::Passed)), "passed"),
-        (musts + shoulds, failed.as_str()),
-        (of(|one| matches!(one, Outcome::Flaky(_))), "flaky"),
-        (of(|one| matches!(one, Outcome::Unknown(_))), "not known of the host"),
-        (of(|one| matches!(one, Outcome::Unsupported(_))), "impossible in the host"),
-        (of(|one| matches!(one, Outcome::CouldNotRun(_))), "could not be asked"),
+        told("passed", |one| matches!(one, Outcome::Passed)),
+        failed,
+        told("flaky", |one| matches!(one, Outcome::Flaky(_))),
+        told("not known of the host", |one| matches!(one, Outcome::Unknown(_))),
+        told("impossible in the host", |one| matches!(one, Outcome::Unsupported(_))),
+        told("could not be asked", |one| matches!(one, Outcome::CouldNotRun(_))),
     ];
-    let told = parts.iter().filter(|(count, _)| *count > 0);
-    let number =
-        |count: usize, what: &str| if what == failed { what.to_owned() } else { format!("{count} {what}") };
-    let told: Vec<String> = told.map(|(count, what)| number(*count, what)).collect();
+    let told: Vec<String> = parts.into_iter().flatten().collect();
     let apply = of(|one| !matches!(one, Outcome::NotApplicable(_)));
     let colon = if told.is_empty() { "" } else { ": " };
     format!("{apply} of {} cells apply{colon}{}", judged.len(), told.join(", "))
