@@ -225,6 +225,20 @@ mod tests {
         assert!(others.iter().all(|fault| fault.status() == 403));
     }
 
+    #[rstest]
+    #[case::the_longest(TOKEN_BYTES_MAX, true)]
+    #[case::one_more(TOKEN_BYTES_MAX + 1, false)]
+    fn a_token_has_a_longest_length(#[case] length: usize, #[case] can_be: bool) {
+        // Not every number of letters is base64, so the rest of it takes a few lengths.
+        let of_length = |kid: usize| {
+            let short = token(&json!({"alg": "RS256", "kid": "a".repeat(kid)}), "{}");
+            format!("{short}{}", "A".repeat(length - short.len()))
+        };
+        let tokens: Vec<String> = (1..=4).map(of_length).collect();
+        assert!(tokens.iter().all(|text| text.len() == length));
+        assert_eq!(tokens.iter().any(|text| Token::parse(text).is_ok()), can_be);
+    }
+
     proptest! {
         #[test]
         fn no_text_makes_it_panic(text: String) {

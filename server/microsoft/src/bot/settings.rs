@@ -32,3 +32,29 @@ impl Settings {
         self.openid_url.scheme() == "http"
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::microsofts("https://login.botframework.com/v1/.well-known/openidconfiguration", false)]
+    #[case::of_this_machine("http://127.0.0.1:4000/v1/.well-known/openidconfiguration", true)]
+    fn a_connector_of_this_machine_is_trusted_where_the_keys_come_from_it(
+        #[case] keys: &str,
+        #[case] trusts: bool,
+    ) {
+        let settings = Settings {
+            enabled: true,
+            listen: "127.0.0.1:3978".parse().unwrap(),
+            app_id: None,
+            tenant_id: None,
+            secret: None,
+            openid_url: Url::parse(keys).unwrap(),
+            login_url: Url::parse("https://login.microsoftonline.com").unwrap(),
+        };
+        assert_eq!(settings.trusts_loopback(), trusts);
+    }
+}
