@@ -1,7 +1,8 @@
 //! Schemas from a server: of a tool's arguments, of its results. Each is checked by the dialect that it
-//! names. It never fetches what a schema refers to, and never panics on an invalid one.
+//! names. It never fetches what a schema refers to, and never panics on an invalid one. JSON Schema lets a schema refer to
+//! an address elsewhere, and MCP lets no reader follow it unasked, so what stands there counts as a schema that everything fits.
 
-use jsonschema::Validator;
+use jsonschema::{Retrieve, Uri, Validator};
 use serde_json::Value;
 
 use crate::explain;
@@ -17,15 +18,19 @@ impl Foreign {
     /// Compiles a schema by its `$schema`, or by 2020-12 if it names none.
     ///
     /// # Errors
-    /// The fault in a sentence: no JSON Schema, an unknown dialect, or a reference out of the document.
+    /// The fault in a sentence: no JSON Schema, an unknown dialect, or a reference to nothing in its own document.
     pub fn compile(schema: &Value) -> Result<Self, String> {
         if !schema.is_object() && !schema.is_boolean() {
             return Err("a JSON Schema is an object".to_owned());
         }
         jsonschema::options()
+            .with_retriever(Elsewhere)
             .build(schema)
             .map(|validator| Self { validator })
-            .map_err(|error| format!("{}: {error}", error.schema_path()))
+            .map_err(|error| match error.schema_path().as_str() {
+                "" => error.to_string(),
+                path => format!("{path}: {error}"),
+            })
     }
 
     /// Whether a value fits.
@@ -36,6 +41,15 @@ impl Foreign {
     /// Why a value does not fit; empty if it fits.
     pub fn errors(&self, value: &Value) -> Vec<WireError> {
         explain::errors(&self.validator, value, "")
+    }
+}
+
+/// What stands in another document.
+struct Elsewhere;
+
+impl Retrieve for Elsewhere {
+    fn retrieve(&self, _: &Uri<String>) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
+        Ok(Value::Bool(true))
     }
 }
 
@@ -54,13 +68,22 @@ mod tests {
     }
 
     #[test]
-    fn an_invalid_schema_is_reported_and_nothing_is_fetched() {
-        for bad in [
-            json!(null),
-            json!([]),
-            json!({"type": "nothing"}),
-            json!({"$ref": "https://contoso.com/x.json"}),
-        ] {
+    fn a_reference_elsewhere_is_valid_and_is_not_followed() {
+        for there in
+            ["https://contoso.com/x.json", "https://contoso.com/x.json#/$defs/a", "file:///etc/passwd"]
+        {
+            let schema = json!({"type": "object", "properties": {"a": {"$ref": there}}, "required": ["b"]});
+            let schema = Foreign::compile(&schema).unwrap();
+            assert!(schema.fits(&json!({"a": 1, "b": 2})), "{there}");
+            assert!(!schema.fits(&json!({"a": 1})), "what stands here counts: {there}");
+        }
+        let dangling = Foreign::compile(&json!({"$ref": "#/$defs/none"})).unwrap_err();
+        assert!(!dangling.starts_with(':'), "{dangling}");
+    }
+
+    #[test]
+    fn an_invalid_schema_is_reported() {
+        for bad in [json!(null), json!([]), json!({"type": "nothing"}), json!({"$ref": "#/$defs/none"})] {
             assert!(Foreign::compile(&bad).is_err(), "{bad}");
         }
         assert!(!Foreign::compile(&json!({"type": "object"})).unwrap().errors(&json!(1)).is_empty());

@@ -109,7 +109,7 @@ table! {
         "A method is one of the version in force, or belongs to a declared experimental or extension capability."
         "2025-11-25 basic/lifecycle, Operation; 2026-07-28 basic/versioning, Extensions";
     UNDECLARED_CAPABILITY "undeclared-capability" Session
-        "Only capabilities that the other side can know of are used."
+        "A capability is declared before it is used: by who sends its notifications, or by who gets its requests."
         "2025-11-25 basic/lifecycle, Operation";
 
     INITIALIZE_FIRST "initialize-first" Session
