@@ -102,7 +102,7 @@ fn from_sdk(causes: &[&Cause], wanted: Wanted) -> String {
     let not_yours = if not_yours.is_empty() { "yours or the SDK's" } else { "not yours" };
     let counted = if wanted.strict { "; --strict counts them" } else { "" };
     let mut text = format!(
-        "\n{:<9} {told} {not_yours}: the least server on {sdks} does the same (--verbose){counted}\n",
+        "\n{:<9} {told} {not_yours}: the least server on {sdks} does the same, whichever version yours has (--verbose){counted}\n",
         "· sdk"
     );
     for line in rows {
@@ -217,6 +217,9 @@ fn works_in(judged: &[Judged], rows: &[Placed]) -> String {
         .map(|column| (column.to_owned(), of_column(column)))
         .collect();
     let counted = all.iter().filter(|(_, works)| works.is_counted()).count();
+    if counted == 0 && all.iter().all(|(_, works)| *works == Works::NotKnown) {
+        return format!("not known for any of {} hosts", all.len());
+    }
     let mut text = format!("{counted} of {} hosts", all.len());
     if hosts.iter().all(|(_, versions)| versions.len() < 2) {
         text.push_str(&by_verdict(&all, if counted > 0 { ": " } else { "; " }));

@@ -242,7 +242,8 @@ fn plan(
     let versions = versions(&args.protocol)?;
     let wishes = Wishes {
         call_all_tools: args.call_all_tools,
-        quick: !args.full,
+        // Few rows may take their time, and who names one wants its answer.
+        quick: !args.full && words.is_empty(),
         seed,
         long_call: args.long_call.as_deref().map(long_call).transpose()?,
         secrets: subject.secrets,

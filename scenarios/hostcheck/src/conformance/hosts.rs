@@ -125,6 +125,6 @@ fn pick_tool(wishes: &Wishes, found: &Discovered) -> Result<(String, Value), Out
     });
     made.ok_or_else(|| match speaks.no_list {
         Some(_) => Outcome::CouldNotRun(NO_LIST.to_owned()),
-        None => super::check::none_callable(&speaks.tools),
+        None => super::check::none_callable(wishes, &speaks.tools),
     })
 }

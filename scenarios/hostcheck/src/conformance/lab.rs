@@ -231,6 +231,13 @@ impl Lab {
         self.wishes.quick && pace.is_spent() && pace.is_slow(tool) != Some(false)
     }
 
+    /// The outcome of checks whose calls last too long to be waited for.
+    pub(crate) fn too_slow(&self, tools: &str) -> Outcome {
+        let within = self.call_within().as_secs();
+        let longer = if self.wishes.quick { "; --full waits longer" } else { "" };
+        Outcome::CouldNotRun(format!("calls that last longer than {within} s are cancelled: {tools}{longer}"))
+    }
+
     pub(crate) fn pass(&mut self, check: &'static str) {
         self.tell(check, Outcome::Passed);
     }

@@ -23,7 +23,7 @@ const QUEUE_MAX: usize = 4_096;
 /// Time limit for the server to open, whatever the host's own limit is.
 const OPEN_WITHIN: Duration = Duration::from_secs(70);
 /// Time limit of the call, whatever the host's own limit is.
-const CALL_WITHIN: Duration = Duration::from_secs(40);
+pub(crate) const CALL_WITHIN: Duration = Duration::from_secs(40);
 /// Time limit for the rest of the host's lists and for the end of the server.
 const REST_WITHIN: Duration = Duration::from_secs(15);
 /// Time for which a host stays after everything is done: servers send some requests only after a while.
@@ -45,6 +45,8 @@ pub(crate) struct Met {
     /// The last text about the tools that the model saw.
     pub(crate) tools_text: Option<String>,
     pub(crate) call: Option<(String, CallOutcome, Option<Value>)>,
+    /// Whether the call still ran when it was no longer waited for, whatever the host itself would have done.
+    pub(crate) call_still_ran: bool,
     /// Whether the host could end the server as a process.
     pub(crate) has_process: bool,
     pub(crate) killed: bool,
@@ -110,6 +112,7 @@ pub(crate) async fn meet(
                 Err(_) => {
                     if step != Step::Staying {
                         met.note("the time was up");
+                        met.call_still_ran = step == Step::Calling;
                     }
                     (step, deadline) = (Step::Ending, Instant::now() + REST_WITHIN);
                     act(&orders, Action::Exit);

@@ -25,6 +25,9 @@ struct Older {
 /// A server that starts longer than Codex lets its first turn wait for tools.
 const SLOW_START: &str = "slow start";
 
+/// A server whose calls last longer than a run waits for them.
+const SLOW_CALL: &str = "slow call";
+
 /// A server that a probe breaks: it is silent to it and ends at the next request.
 const ENDS_AFTER_A_PROBE: &str = "ends after a probe";
 
@@ -60,6 +63,9 @@ async fn serve(server: Older, input: DuplexStream, mut output: DuplexStream) -> 
         broken = server.fault == ENDS_AFTER_A_PROBE && message["method"] == "server/discover";
         if broken {
             continue;
+        }
+        if server.fault == SLOW_CALL && message["method"] == "tools/call" {
+            tokio::time::sleep(std::time::Duration::from_secs(60)).await;
         }
         let answer = match message["method"].as_str() {
             Some("initialize") => json!({"result": {
@@ -491,4 +497,16 @@ fn a_server_with_sessions_only_is_not_bound_to_the_codes_of_the_version_without(
 fn the_tools_of_a_slow_server_are_waited_for_though_the_first_turn_begins_without_them() {
     let server = Older { fault: SLOW_START, ..with_tools(described(10)) };
     assert_eq!(judged(server, "codex@0.169.0", "hosts.tools"), Outcome::Passed);
+}
+
+/// Codex waits five minutes for a call, and a run does not.
+#[test]
+fn of_a_call_that_lasts_longer_than_a_run_waits_nothing_is_known() {
+    let server = || Older { fault: SLOW_CALL, ..with_tools(described(10)) };
+    let Outcome::Unknown(reason) = judged(server(), "codex@0.169.0", "hosts.call") else {
+        panic!("it is told")
+    };
+    assert!(reason.ends_with("still ran after 40 s, and this host waits longer"), "{reason}");
+    let result = judged(server(), "codex@0.169.0", "hosts.result-whole");
+    assert_eq!(result, Outcome::CouldNotRun("a call still ran when the host ended".to_owned()));
 }

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use hostcheck::conformance::Outcome;
+use serde_json::json;
 
 use crate::scripted::{AT_ONCE, Does, EVERY_ROW, fits, judge, judge_wishing, said, target, tools};
 
@@ -64,6 +65,49 @@ fn after_two_silent_tools_no_other_is_waited_for() {
     let Outcome::NotApplicable(reason) = &found.protocol[0].outcome else { panic!("{:?}", found.protocol) };
     assert!(reason.contains("in the same way with arguments that fit: a, b"), "{reason}");
     assert_eq!(asked.borrow().len(), 2, "{:?}", asked.borrow());
+}
+
+/// A result that breaks a rule is not seen in a quick run when it comes late, and the run says so.
+#[test]
+fn what_a_call_that_lasts_would_show_is_not_asked_and_not_passed_over() {
+    let lasts = Duration::from_millis(2_500);
+    let list = json!([{
+        "name": "a", "inputSchema": {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]},
+        "outputSchema": {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]},
+        "annotations": {"readOnlyHint": true}
+    }]);
+    let wrong = json!({"content": [{"type": "text", "text": "1"}], "structuredContent": {"n": "one"}});
+    let wrong = json!({"result": wrong});
+    let ask = |rows, full| {
+        let wrong = wrong.clone();
+        let server = target(&list, move |_, message| match fits(message) {
+            Some(true) => Does::Says(lasts, wrong.clone()),
+            _ => Does::Usual,
+        });
+        judge(server, rows, full).protocol
+    };
+    let quick = ask(EVERY_ROW, false);
+    for row in ["tools.call", "tools.soak", "tools.structured", "progress.token-forms"] {
+        let judged = quick.iter().find(|judged| judged.row == row).expect("a row");
+        let Outcome::CouldNotRun(reason) = &judged.outcome else { panic!("{row}: {:?}", judged.outcome) };
+        assert_eq!(reason, "calls that last longer than 2 s are cancelled: a; --full waits longer");
+    }
+    let full = ask("tools.structured", true);
+    assert!(matches!(full[0].outcome, Outcome::Failed(_)), "{:?}", full[0].outcome);
+}
+
+/// Each question that makes the call sees the server end, and its author has one fault to mend.
+#[test]
+fn a_call_that_ends_the_server_is_one_cause() {
+    for row in ["tools.call", "tools.soak", "progress.token-forms", "lifecycle.ping-during-call"] {
+        let server = target(&tools(&["a"]), |_, message| match fits(message) {
+            Some(_) => Does::Ends,
+            None => Does::Usual,
+        });
+        let outcome = judge(server, row, false).protocol[0].outcome.clone();
+        let Outcome::Failed(evidence) = outcome else { panic!("{row}: {outcome:?}") };
+        assert_eq!(evidence[0].message, "a call of `a` ends the server", "{row}");
+    }
 }
 
 /// The server answers in the order of its requests, so that it holds a ping for as long as a call lasts.

@@ -124,7 +124,8 @@ async fn race(lab: &mut Lab) -> Result<(), Trouble> {
 /// What came instead of an answer; where the server ended, the last line of its stderr tells why.
 fn seen_instead(session: &Session, reply: &Reply) -> Observed {
     let stderr = session.wire.stderr();
-    let last = stderr.lines().rfind(|line| !line.trim().is_empty());
+    // A frame around a traceback has a last line without words.
+    let last = stderr.lines().rfind(|line| line.contains(char::is_alphanumeric));
     match (reply, last) {
         (Reply::Gone, Some(last)) => {
             Observed::telling(format!("the server ended; its stderr ends with: {}", last.trim()))

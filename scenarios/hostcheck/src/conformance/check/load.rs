@@ -43,7 +43,7 @@ async fn soak(lab: &mut Lab) -> Result<(), Trouble> {
     let until = Instant::now() + SOAK_WITHIN;
     let params = json!({"name": name, "arguments": arguments});
     if lab.is_slow(&name) || lab.has_no_time_for(&name) {
-        lab.skip(check, "not asked: every tool that was called is slow");
+        lab.tell(check, lab.too_slow(&name));
         return Ok(());
     }
     let mut made = 0;
@@ -56,17 +56,18 @@ async fn soak(lab: &mut Lab) -> Result<(), Trouble> {
         made += 1;
         if made == 1 && reply == Reply::Silent {
             session.retire();
-            lab.skip(check, format!("`{name}` is not answered within {} s", lab.call_within().as_secs()));
+            lab.tell(check, lab.too_slow(&name));
             return Ok(());
         }
         if made == 1 && lab.is_slow(&name) {
-            lab.skip(check, format!("`{name}` is slow"));
+            lab.tell(check, lab.too_slow(&name));
             return Ok(());
         }
         if reply.is_answer() {
             continue;
         }
         let message = format!("call {made} of `{name}` on one connection is not answered");
+        let message = tools::no_answer(&name, &reply, message);
         lab.fail(check, message, "an answer to every call", &reply.say());
         return Ok(());
     }
@@ -94,7 +95,7 @@ async fn open(lab: &mut Lab, check: &'static str) -> Result<Option<(Lent, Callab
     let tools = session.list("tools/list", "tools").await.unwrap_or_default();
     let callable = tools::callable(lab, &tools);
     if callable.is_empty() {
-        lab.tell(check, tools::none_callable(&tools));
+        lab.tell(check, tools::none_callable(&lab.wishes, &tools));
         return Ok(None);
     }
     Ok(Some((session, callable)))
@@ -123,6 +124,7 @@ async fn ping_beside_a_call(lab: &mut Lab) -> Result<(), Trouble> {
     }
     if !reply.is_answer() {
         let message = format!("`ping` is not answered while a call of `{name}` runs");
+        let message = tools::no_answer(&name, &reply, message);
         lab.fail(check, message, "an answer to the ping", &reply.say());
     } else if lasts && is_open {
         lab.pass(check);

@@ -17,14 +17,30 @@ async fn progress(lab: &mut Lab) -> Result<(), Trouble> {
     let check = "progress.token-forms";
     let mut session = lab.open().await?;
     let tools = session.list("tools/list", "tools").await.unwrap_or_default();
-    let Some((name, _, arguments)) = tools::callable(lab, &tools).into_iter().next() else {
-        lab.tell(check, tools::none_callable(&tools));
+    let mut callable = tools::callable(lab, &tools);
+    callable.sort_by_key(|(name, ..)| lab.is_slow(name));
+    let Some((name, _, arguments)) = callable.into_iter().next() else {
+        lab.tell(check, tools::none_callable(&lab.wishes, &tools));
         return Ok(());
     };
+    if lab.has_no_time_for(&name) {
+        lab.tell(check, lab.too_slow(&name));
+        return Ok(());
+    }
     for token in [json!("hostcheck-token"), json!(4_711)] {
         let params = json!({"name": name, "arguments": arguments, "_meta": {"progressToken": token}});
-        let reply = session.ask("tools/call", params).await;
+        let reply = lab.call(&mut session, &name, params).await;
+        if reply == Reply::Silent {
+            // Without a token the same call may last as long.
+            let plain = json!({"name": name, "arguments": arguments});
+            if lab.call(&mut session, &name, plain).await == Reply::Silent {
+                session.retire();
+                lab.tell(check, lab.too_slow(&name));
+                return Ok(());
+            }
+        }
         let message = format!("`{name}` with the progress token {token} is not answered");
+        let message = tools::no_answer(&name, &reply, message);
         lab.expect(check, reply.is_answer(), &message, "an answer", &reply.say());
     }
     if let Some((name, arguments)) = lab.wishes.long_call.clone() {

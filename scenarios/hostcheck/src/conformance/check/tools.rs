@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::probe::probes;
 use crate::conformance::arguments;
 use crate::conformance::http;
-use crate::conformance::lab::{Lab, Trouble};
+use crate::conformance::lab::{Lab, Trouble, Wishes};
 use crate::conformance::lent::Lent;
 use crate::conformance::outcome::{Observed, Outcome};
 use crate::conformance::session::{Listed, Reply, Session};
@@ -26,7 +26,7 @@ const ASKS_THE_HOST: [i64; 3] = [-32042, -32021, -32022];
 const SILENT_MAX: usize = 2;
 /// A tool that answers within this time did not wait for anything.
 const AT_ONCE: Duration = Duration::from_millis(300);
-/// The most tools without validation that are named.
+/// The most tools that are named of those without validation, or without arguments that could be made.
 const WRONG_MAX: usize = 3;
 
 probes! {
@@ -48,15 +48,15 @@ fn of_the_list() -> &'static [&'static str] {
 }
 
 /// Whether a tool may be called: it declares that it only reads, or the user allowed all.
-pub(crate) fn may_call(lab: &Lab, tool: &Value) -> bool {
-    lab.wishes.call_all_tools || tool.pointer("/annotations/readOnlyHint") == Some(&Value::Bool(true))
+pub(crate) fn may_call(wishes: &Wishes, tool: &Value) -> bool {
+    wishes.call_all_tools || tool.pointer("/annotations/readOnlyHint") == Some(&Value::Bool(true))
 }
 
 /// The tools that may be called, with arguments that fit: name, tool, arguments.
 pub(crate) fn callable(lab: &Lab, tools: &Listed) -> Vec<(String, Value, Value)> {
     let lasts = lab.wishes.long_call.as_ref().map(|(name, _)| name.as_str());
     let named = |tool: &&Value| tool.get("name").and_then(Value::as_str) == lasts;
-    let may = tools.items.iter().filter(|tool| may_call(lab, tool) && !needs_a_task(tool));
+    let may = tools.items.iter().filter(|tool| may_call(&lab.wishes, tool) && !needs_a_task(tool));
     may.filter(|tool| lasts.is_none() || !named(tool))
         .filter_map(|tool| {
             let name = tool.get("name")?.as_str()?.to_owned();
@@ -74,12 +74,30 @@ fn needs_a_task(tool: &Value) -> bool {
 
 /// The outcome of checks about calls where no tool was called. Tools that were not called are a gap, because
 /// nothing is known of them.
-pub(crate) fn none_callable(tools: &Listed) -> Outcome {
+pub(crate) fn none_callable(wishes: &Wishes, tools: &Listed) -> Outcome {
     if tools.items.is_empty() {
         return Outcome::NotApplicable("the server lists no tools".to_owned());
     }
-    let why = "no tool says that it only reads and takes arguments that could be made";
-    Outcome::CouldNotRun(format!("{why}; --call-all-tools calls the others too"))
+    let others = if wishes.call_all_tools { "" } else { "; --call-all-tools calls the others too" };
+    let allowed = tools.items.iter().filter(|tool| may_call(wishes, tool) && !needs_a_task(tool));
+    let allowed: Vec<&str> = allowed.filter_map(|tool| tool.get("name")?.as_str()).collect();
+    let why = match (allowed.as_slice(), wishes.call_all_tools) {
+        ([], true) => "every tool runs as a task only".to_owned(),
+        ([], false) => "no tool says that it only reads".to_owned(),
+        (names, _) => {
+            format!(
+                "no arguments that fit its schema could be made: {}",
+                names[..names.len().min(WRONG_MAX)].join(", ")
+            )
+        }
+    };
+    Outcome::CouldNotRun(format!("{why}{others}"))
+}
+
+/// What is wrong with a call that has no answer. One that ends the server does so for every question that makes it, and is
+/// told in the same words by each.
+pub(super) fn no_answer(tool: &str, reply: &Reply, otherwise: String) -> String {
+    if *reply == Reply::Gone { format!("a call of `{tool}` ends the server") } else { otherwise }
 }
 
 async fn list(lab: &mut Lab) -> Result<(), Trouble> {
@@ -175,11 +193,12 @@ async fn calls(lab: &mut Lab) -> Result<(), Trouble> {
     let tools = session.list("tools/list", "tools").await.unwrap_or_default();
     let callable = callable(lab, &tools);
     if callable.is_empty() {
-        lab.tell_all(&ALL, &none_callable(&tools));
+        lab.tell_all(&ALL, &none_callable(&lab.wishes, &tools));
         return Ok(());
     }
     let (mut structured, mut embedded, mut went_wrong) = (false, false, false);
-    let mut lasting = Vec::new();
+    let (mut lasting, mut answered) = (Vec::new(), false);
+    let mut unseen_schema = false;
     for (place, (name, tool, arguments)) in callable.into_iter().enumerate() {
         // One is called in each version, however slow it is.
         if place > 0 && lab.has_no_time_for(&name) {
@@ -188,10 +207,13 @@ async fn calls(lab: &mut Lab) -> Result<(), Trouble> {
         let params = json!({"name": name, "arguments": arguments, "_meta": {"progressToken": format!("call of {name}")}});
         let reply = lab.call(&mut session, &name, params).await;
         if reply == Reply::Silent && session.is_alive().await {
+            unseen_schema |= tool.get("outputSchema").is_some();
             lasting.push(name);
             continue;
         }
-        let message = format!("`{name}` with arguments that fit its schema is not answered");
+        answered |= reply.is_answer();
+        let message =
+            no_answer(&name, &reply, format!("`{name}` with arguments that fit its schema is not answered"));
         lab.expect("tools.call", reply.is_answer(), &message, "a result or an error", &reply.say());
         if reply == Reply::Gone {
             return Ok(());
@@ -214,16 +236,14 @@ async fn calls(lab: &mut Lab) -> Result<(), Trouble> {
     }
     if !lasting.is_empty() {
         session.retire();
-        let names = lasting.join(", ");
-        lab.skip(
-            "tools.call",
-            format!(
-                "these calls last longer than {} s and were cancelled: {names}",
-                lab.call_within().as_secs()
-            ),
-        );
     }
-    if !structured {
+    let too_slow = lab.too_slow(&lasting.join(", "));
+    if !answered && !lasting.is_empty() {
+        lab.tell_all(&["tools.call", "tools.embedded", "tools.own-error"], &too_slow);
+    }
+    if !structured && unseen_schema {
+        lab.tell_all(&["tools.structured", "tools.structured-text"], &too_slow);
+    } else if !structured {
         let why = "no tool that was called declares an output schema and succeeded";
         lab.skip("tools.structured", why);
         lab.skip("tools.structured-text", why);

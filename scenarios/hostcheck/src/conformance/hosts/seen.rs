@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::conformance::blame::{Blame, Known};
 use crate::conformance::busy;
 use crate::conformance::discover::{Discovered, Speaks};
-use crate::conformance::meeting::{EXIT_WITHIN, Met};
+use crate::conformance::meeting::{CALL_WITHIN, EXIT_WITHIN, Met};
 use crate::conformance::outcome::{self, Observed, Outcome};
 use crate::conformance::session::Reply;
 use crate::support::told_end;
@@ -73,6 +73,8 @@ const LIST_TOO_SLOW: &str = "was not answered in time";
 const TOO_SLOW: [&str; 2] = ["in time", "the probe got no answer"];
 /// What is told where nothing is known of the tools of a server that declares them.
 pub(super) const NO_LIST: &str = "`tools/list` has no result";
+/// Why nothing is told of what comes after a call that is no longer waited for.
+const STILL_RAN: &str = "a call still ran when the host ended";
 /// The most errors of one kind that are shown.
 const SHOWN: usize = 3;
 
@@ -345,10 +347,22 @@ impl Seen<'_> {
         self.met.expect(cut.is_empty(), message, "texts that fit the limit", &seen)
     }
 
+    /// Whether the server still worked on the call when it was no longer waited for. A host that drops an answer, as a fact
+    /// tells, waits in vain.
+    fn outlasted(&self) -> bool {
+        self.met.call_still_ran && !self.met.blames.cost_something()
+    }
+
     fn call(&self) -> Outcome {
         let met = self.met;
         match (self.tool, &met.call) {
             (Err(none), _) => none.clone(),
+            (Ok(tool), _) if self.outlasted() => {
+                let waited = CALL_WITHIN.as_secs();
+                Outcome::Unknown(format!(
+                    "a call of `{tool}` still ran after {waited} s, and this host waits longer"
+                ))
+            }
             (Ok(_), None) => met.fail("a call got no outcome", "a result", &last_server_line(met)),
             (Ok(_), Some((_, outcome, raw))) => {
                 // Also the server's own error is an answer, and the host tells the model of it: a service may be away. A result
@@ -369,6 +383,7 @@ impl Seen<'_> {
         let texts = &self.profile.texts;
         match (self.tool, self.met.call.as_ref().and_then(|(_, _, raw)| raw.as_ref())) {
             (Err(none), _) => none.clone(),
+            (Ok(_), _) if self.outlasted() => Outcome::CouldNotRun(STILL_RAN.to_owned()),
             (Ok(_), None) => Outcome::CouldNotRun("the call brought no result".to_owned()),
             (Ok(_), Some(raw)) => {
                 let (size, max) = (size_of(raw, *texts.size_unit), *texts.whole_max);
@@ -407,6 +422,9 @@ impl Seen<'_> {
             ));
         }
         let ended = (!met.killed || met.code.is_some()) && !met.left_running;
+        if !ended && self.outlasted() {
+            return Outcome::CouldNotRun(STILL_RAN.to_owned());
+        }
         let steps = &self.profile.life.shutdown;
         let then = match kill {
             Some(kill) => format!("it had to be killed after {} ms", kill.after_ms),
