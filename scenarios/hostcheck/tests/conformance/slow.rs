@@ -96,6 +96,20 @@ fn what_a_call_that_lasts_would_show_is_not_asked_and_not_passed_over() {
     assert!(matches!(full[0].outcome, Outcome::Failed(_)), "{:?}", full[0].outcome);
 }
 
+/// With a token it lasts a little longer than a quick run waits, and without one less.
+#[test]
+fn a_token_is_not_blamed_for_a_call_that_lasts_about_as_long_as_it_is_waited_for() {
+    let server = target(&tools(&["a"]), |_, message| match fits(message) {
+        Some(_) if message.pointer("/params/_meta/progressToken").is_some() => {
+            Does::Says(Duration::from_millis(2_100), said("done", false))
+        }
+        Some(_) => Does::Says(Duration::from_millis(1_500), said("done", false)),
+        None => Does::Usual,
+    });
+    let found = judge(server, "progress.token-forms", false);
+    assert_eq!(found.protocol[0].outcome, Outcome::Passed);
+}
+
 /// Each question that makes the call sees the server end, and its author has one fault to mend.
 #[test]
 fn a_call_that_ends_the_server_is_one_cause() {
