@@ -189,7 +189,9 @@ impl Ledger {
     /// Applies one note.
     pub(super) fn apply(&mut self, note: &Note) {
         match note {
-            Note::Header { generation, .. } => self.generation = *generation,
+            // A session that could not write the file anew may append all that it knew, with an older header. The next
+            // rewriting must not give the file a header that it has had: by that a reader tells that it was replaced.
+            Note::Header { generation, .. } => self.generation = self.generation.max(*generation),
             Note::Open { slot, session } => {
                 let new = Slot { session: session.clone(), held: BTreeMap::new() };
                 let left = self.slots.insert(*slot, new).unwrap_or_default().held;
@@ -345,6 +347,14 @@ mod tests {
         assert!(ledger.shown.has(E, 2) && !ledger.acked.has(E, 2));
         assert!(ledger.pushed.has(T, 4) && !ledger.shown.has(T, 4));
         assert_eq!(ledger.slots[&0].held.keys().collect::<Vec<_>>(), [&2]);
+    }
+
+    #[test]
+    fn an_older_header_in_the_middle_takes_the_file_to_no_generation_that_it_had() {
+        let late = [Note::Header { v: 1, generation: 3 }, Note::Header { v: 1, generation: 2 }];
+        let ledger = ledger(&late);
+        assert_eq!(ledger.generation, 3);
+        assert_eq!(ledger.to_notes()[0], Note::Header { v: 1, generation: 4 });
     }
 
     #[test]

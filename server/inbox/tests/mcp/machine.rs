@@ -95,6 +95,34 @@ fn run(steps: &[Step]) {
     runtime.block_on(play(steps));
 }
 
+/// After a power cut on a full disk one session wrote the consumer's file anew as generation 3, and another could not, and
+/// appended all that it knew when there was room again, with the header of generation 2. The file was rewritten as
+/// generation 3 once more, so that the other session took it for its own file, cut, and pushed a message again unmarked.
+#[test]
+fn a_late_header_hides_no_push_of_another_session() {
+    let before =
+        [Step::Arrive(2), Step::Poll, Step::Lose(2, 2), Step::Pull(2, 1), Step::Park(1), Step::Pull(2, 1)];
+    let cut = [
+        Step::Poll,
+        Step::Arrive(5),
+        Step::Lose(2, 1),
+        Step::Kill(0, false),
+        Step::Poll,
+        Step::Full(683),
+        Step::PowerCut(1_067_346_458_699_003_777),
+    ];
+    let after = [
+        Step::Arrive(3),
+        Step::Look,
+        Step::Pull(0, 3),
+        Step::Pass(60_000),
+        Step::Look,
+        Step::Look,
+        Step::Full(0),
+    ];
+    run(&[&before[..], &cut[..], &after[..]].concat());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         failure_persistence: None,
