@@ -252,7 +252,7 @@ fn journal(report: &Report, problems: &mut Vec<String>, notes: &mut Vec<String>)
         }
         if !round.held_back_by.is_empty() {
             notes.push(format!(
-                "old messages are kept because {} has not read them",
+                "old messages are kept, for they are unread by {}",
                 round.held_back_by.join(" and ")
             ));
         }
@@ -268,3 +268,6 @@ fn consumers(report: &Report, notes: &mut Vec<String>) {
         ));
     }
 }
+
+#[cfg(test)]
+mod tests;
