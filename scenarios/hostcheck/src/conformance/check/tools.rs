@@ -80,16 +80,18 @@ pub(crate) fn none_callable(wishes: &Wishes, tools: &Listed) -> Outcome {
     }
     let others = if wishes.call_all_tools { "" } else { "; --call-all-tools calls the others too" };
     let allowed = tools.items.iter().filter(|tool| may_call(wishes, tool) && !needs_a_task(tool));
-    let allowed: Vec<&str> = allowed.filter_map(|tool| tool.get("name")?.as_str()).collect();
-    let why = match (allowed.as_slice(), wishes.call_all_tools) {
-        ([], true) => "every tool runs as a task only".to_owned(),
-        ([], false) => "no tool says that it only reads".to_owned(),
-        (names, _) => {
-            format!(
-                "no arguments that fit its schema could be made: {}",
-                names[..names.len().min(WRONG_MAX)].join(", ")
-            )
-        }
+    let lasts = wishes.long_call.as_ref().map(|(name, _)| name.as_str());
+    let named = allowed.filter_map(|tool| tool.get("name")?.as_str());
+    let (lasting, may): (Vec<&str>, Vec<&str>) = named.partition(|name| Some(*name) == lasts);
+    let why = if !may.is_empty() {
+        let names = may[..may.len().min(WRONG_MAX)].join(", ");
+        format!("no arguments that fit its schema could be made: {names}")
+    } else if !lasting.is_empty() {
+        "only the tool of --long-call may be called".to_owned()
+    } else if wishes.call_all_tools {
+        "every tool runs as a task only".to_owned()
+    } else {
+        "no tool says that it only reads".to_owned()
     };
     Outcome::CouldNotRun(format!("{why}{others}"))
 }

@@ -233,38 +233,23 @@ async fn what_only_looks_like_an_answer_is_a_message(#[case] saying: BotSaying) 
     assert_eq!(house.texts().len(), 1);
 }
 
-#[tokio::test(start_paused = true)]
-async fn an_answer_with_a_file_is_a_message() {
-    let house = House::new();
-    let change = |activity: &mut Value| {
-        activity["attachments"] = json!([{"contentType": "image/png", "name": "a.png"}]);
-    };
-    house
-        .listening(async {
-            ask(&house);
-            tokio::time::sleep(Duration::from_secs(5)).await;
-            assert_eq!(house.bring_changed(&text("yes abcde"), change).await, 200);
-        })
-        .await;
-    assert_eq!(answer_of(&house), None);
-    assert_eq!(house.texts().len(), 1);
-}
-
 /// Teams repeats every formatted text as HTML beside it.
+#[rstest]
+#[case::a_file(json!({"contentType": "image/png", "name": "a.png"}), None)]
+#[case::its_own_format(json!({"contentType": "text/html", "content": "<p>yes abcde</p>"}), Some(Behavior::Allow))]
 #[tokio::test(start_paused = true)]
-async fn an_answer_may_be_formatted() {
+async fn an_answer_carries_nothing_but_its_format(#[case] part: Value, #[case] behavior: Option<Behavior>) {
     let house = House::new();
-    let change = |activity: &mut Value| {
-        activity["attachments"] = json!([{"contentType": "text/html", "content": "<p>yes abcde</p>"}]);
-    };
     house
         .listening(async {
             ask(&house);
             tokio::time::sleep(Duration::from_secs(5)).await;
+            let change = |activity: &mut Value| activity["attachments"] = json!([part]);
             assert_eq!(house.bring_changed(&text("yes abcde"), change).await, 200);
         })
         .await;
-    assert_eq!(answer_of(&house), Some(Behavior::Allow));
+    assert_eq!(answer_of(&house), behavior);
+    assert_eq!(house.texts().len(), usize::from(behavior.is_none()), "else it is a message");
 }
 
 #[tokio::test(start_paused = true)]
