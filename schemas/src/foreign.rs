@@ -2,7 +2,7 @@
 //! names. It never fetches what a schema refers to, and never panics on an invalid one. JSON Schema lets a schema refer to
 //! an address elsewhere, and MCP lets no reader follow it unasked, so what stands there counts as a schema that everything fits.
 
-use jsonschema::{Retrieve, Uri, Validator};
+use jsonschema::Validator;
 use serde_json::Value;
 
 use crate::explain;
@@ -23,14 +23,17 @@ impl Foreign {
         if !schema.is_object() && !schema.is_boolean() {
             return Err("a JSON Schema is an object".to_owned());
         }
-        jsonschema::options()
-            .with_retriever(Elsewhere)
-            .build(schema)
-            .map(|validator| Self { validator })
-            .map_err(|error| match error.schema_path().as_str() {
+        let build = |schema: &Value| jsonschema::options().build(schema).map(|validator| Self { validator });
+        let error = match build(schema) {
+            Ok(compiled) => return Ok(compiled),
+            Err(error) => match error.schema_path().as_str() {
                 "" => error.to_string(),
                 path => format!("{path}: {error}"),
-            })
+            },
+        };
+        let mut here = schema.clone();
+        let refers_elsewhere = leave_out_elsewhere(&mut here) > 0;
+        refers_elsewhere.then(|| build(&here).ok()).flatten().ok_or(error)
     }
 
     /// Whether a value fits.
@@ -44,12 +47,19 @@ impl Foreign {
     }
 }
 
-/// What stands in another document.
-struct Elsewhere;
-
-impl Retrieve for Elsewhere {
-    fn retrieve(&self, _: &Uri<String>) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
-        Ok(Value::Bool(true))
+/// Takes the references to other addresses out of a schema; gives how many there were.
+fn leave_out_elsewhere(value: &mut Value) -> usize {
+    match value {
+        Value::Object(members) => {
+            let to = members.get("$ref").and_then(Value::as_str);
+            let is_elsewhere = to.is_some_and(|to| to.contains("://"));
+            if is_elsewhere {
+                members.remove("$ref");
+            }
+            usize::from(is_elsewhere) + members.values_mut().map(leave_out_elsewhere).sum::<usize>()
+        }
+        Value::Array(items) => items.iter_mut().map(leave_out_elsewhere).sum(),
+        _ => 0,
     }
 }
 

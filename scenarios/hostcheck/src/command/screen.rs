@@ -218,7 +218,8 @@ fn works_in(judged: &[Judged], rows: &[Placed]) -> String {
         .collect();
     let counted = all.iter().filter(|(_, works)| works.is_counted()).count();
     if counted == 0 && all.iter().all(|(_, works)| *works == Works::NotKnown) {
-        return format!("not known for any of {} hosts", all.len());
+        let names: Vec<&str> = all.iter().map(|(name, _)| name.as_str()).collect();
+        return format!("not known for {}", names.join(", "));
     }
     let mut text = format!("{counted} of {} hosts", all.len());
     if hosts.iter().all(|(_, versions)| versions.len() < 2) {
