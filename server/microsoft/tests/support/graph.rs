@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use entraclaw_microsoft::http::{HttpResponse, TransportError};
 use fake_microsoft::graph::{
-    ChatKind, ChatSpec, FakeGraph, Fate, MessageSpec, PersonSpec, Request, ThrottleSpec, TokenSpec,
+    Answer, ChatKind, ChatSpec, FakeGraph, Fate, MessageSpec, PersonSpec, Request, ThrottleSpec, TokenSpec,
     WorldSpec, object_id, tenant_id,
 };
 use jiff::{SignedDuration, Timestamp};
@@ -158,25 +158,34 @@ fn handle(chat: &str) -> &str {
     }
 }
 
+/// A request as a fake of Microsoft takes it.
+pub(crate) fn asked(seen: &Seen) -> Request {
+    let mut asked = Request::new(seen.request.method.as_str(), &seen.request.url);
+    asked.headers.clone_from(&seen.request.headers);
+    asked.body = seen.request.body.clone().unwrap_or_default();
+    asked
+}
+
+/// The answer of a fake of Microsoft as it reaches the server.
+pub(crate) fn reply(answer: Answer) -> Reply {
+    let (host, reason) = ("graph".to_owned(), "reset".to_owned());
+    let outcome = match answer.fate {
+        Fate::Delivered => {
+            Ok(HttpResponse { status: answer.status, headers: answer.headers, body: answer.body })
+        }
+        Fate::DroppedBeforeApply => Err(TransportError::Connect { host, reason }),
+        Fate::DroppedAfterApply => Err(TransportError::Broken { host, reason }),
+    };
+    Reply { after: Duration::from_millis(answer.delay_ms), outcome }
+}
+
 impl State {
     fn answer(&mut self, now: Timestamp, seen: &Seen) -> Reply {
         let line = seen.line();
         if let Some(reply) = self.fault.as_mut().and_then(|fault| fault(&line)) {
             return reply;
         }
-        let mut asked = Request::new(seen.request.method.as_str(), &seen.request.url);
-        (asked.headers, asked.body) =
-            (seen.request.headers.clone(), seen.request.body.clone().unwrap_or_default());
-        let answer = self.fake.handle(now, &asked);
-        let (host, reason) = ("graph".to_owned(), "reset".to_owned());
-        let outcome = match answer.fate {
-            Fate::Delivered => {
-                Ok(HttpResponse { status: answer.status, headers: answer.headers, body: answer.body })
-            }
-            Fate::DroppedBeforeApply => Err(TransportError::Connect { host, reason }),
-            Fate::DroppedAfterApply => Err(TransportError::Broken { host, reason }),
-        };
-        let reply = Reply { after: Duration::from_millis(answer.delay_ms), outcome };
+        let reply = reply(self.fake.handle(now, &asked(seen)));
         match &mut self.change {
             Some(change) => change(&line, reply),
             None => reply,

@@ -12,7 +12,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use fake_microsoft::bot::{BotDelivery, BotEvent, BotPerson, BotSaying, FakeBot, SharedBot};
-use fake_microsoft::graph::{Fate, Request};
 use futures_util::StreamExt as _;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::FuturesUnordered;
@@ -21,8 +20,7 @@ use tokio::sync::{mpsc, oneshot};
 use url::Url;
 
 use super::*;
-use crate::http::{HttpResponse, TransportError};
-use crate::support::graph::{AGENT, ALICE, MALLORY, TENANT, start_of_time};
+use crate::support::graph::{AGENT, ALICE, MALLORY, TENANT, asked, reply, start_of_time};
 use crate::support::script::{Reply, Script, Seen};
 use entraclaw_inbox::journal::JournalOptions;
 use entraclaw_inbox::record::Record;
@@ -96,7 +94,7 @@ impl House {
         let script = Script::new(move |seen| {
             let broken: &mut Option<Fault> = &mut faults.lock().unwrap_or_else(PoisonError::into_inner);
             let broken = broken.as_mut().and_then(|fault| fault(seen));
-            broken.unwrap_or_else(|| answer(&answering, time.now(), seen))
+            broken.unwrap_or_else(|| reply(answering.handle(time.now(), &asked(seen))))
         });
         let storage = MemoryStorage::new();
         let shared: Arc<dyn Storage> = Arc::new(storage.clone());
@@ -199,22 +197,6 @@ fn settings(fake: &SharedBot) -> Settings {
             login_url: Url::parse(login_url).unwrap(),
         }
     })
-}
-
-fn answer(fake: &SharedBot, now: Timestamp, seen: &Seen) -> Reply {
-    let mut asked = Request::new(seen.request.method.as_str(), &seen.request.url);
-    asked.headers.clone_from(&seen.request.headers);
-    asked.body = seen.request.body.clone().unwrap_or_default();
-    let answer = fake.handle(now, &asked);
-    let (host, reason) = ("bot".to_owned(), "reset".to_owned());
-    let outcome = match answer.fate {
-        Fate::Delivered => {
-            Ok(HttpResponse { status: answer.status, headers: answer.headers, body: answer.body })
-        }
-        Fate::DroppedBeforeApply => Err(TransportError::Connect { host, reason }),
-        Fate::DroppedAfterApply => Err(TransportError::Broken { host, reason }),
-    };
-    Reply { after: Duration::from_millis(answer.delay_ms), outcome }
 }
 
 fn request(delivery: &BotDelivery) -> BotRequest {
