@@ -200,10 +200,13 @@ fn assemble(flags: Flags, environment: &Environment) -> App {
 
 #[expect(clippy::disallowed_methods, reason = "the one place that names stdin and stdout")]
 async fn until_the_end(app: App) {
-    let input = Input::new(tokio::io::stdin(), asked_to_stop());
+    let input = Input::new(tokio::io::stdin(), async {
+        asked_to_stop().await;
+        tracing::info!("asked to stop");
+    });
     tokio::select! {
         biased;
-        () = stopped() => tracing::info!("asked to stop, and the host takes no output"),
+        () = stopped() => tracing::info!("it did not end in time; what the host has not read is left out"),
         exit = app::run(app, input, tokio::io::stdout()) => tracing::info!(?exit, "the session ended"),
     }
 }
