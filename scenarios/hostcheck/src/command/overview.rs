@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn an_empty_version_leaves_no_gap_in_the_head() {
         let about = About { name: Some("mine".to_owned()), version: Some(String::new()), ..About::default() };
-        let found = Findings { about, versions: Vec::new(), protocol: Vec::new(), hosts: Vec::new() };
+        let found = Findings { about, ..Findings::default() };
         assert_eq!(page(&found, &[], "").server, "mine");
     }
 }

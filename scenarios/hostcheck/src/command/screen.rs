@@ -345,7 +345,7 @@ mod tests {
 
     fn findings(protocol: Vec<Judged>) -> Findings {
         let about = About { name: Some("mine".to_owned()), version: Some(String::new()), ..About::default() };
-        Findings { about, versions: Vec::new(), protocol, hosts: Vec::new() }
+        Findings { about, protocol, ..Findings::default() }
     }
 
     #[test]

@@ -7,7 +7,6 @@ use super::findings::Findings;
 use super::outcome::{Judged, Outcome};
 use super::protocol::{AFTER, WHILE};
 use super::row::{Level, Placed};
-use super::sdks::Sdks;
 
 /// How sure a cause is, and how much it binds; the order in which causes are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,7 +46,6 @@ pub struct Cause {
 /// most places.
 pub fn causes(findings: &Findings, rows: &[Placed]) -> Vec<Cause> {
     let mut causes: BTreeMap<String, Cause> = BTreeMap::new();
-    let sdks = Sdks::of(findings.protocol.iter());
     let mut in_hosts: BTreeMap<String, Vec<(&str, String)>> = BTreeMap::new();
     for judged in findings.protocol.iter().chain(&findings.hosts) {
         let Some(placed) = rows.iter().find(|placed| placed.row.id == judged.row) else { continue };
@@ -61,7 +59,7 @@ pub fn causes(findings: &Findings, rows: &[Placed]) -> Vec<Cause> {
         if let Some(seen) = seen.as_ref().filter(|_| is_host(&judged.column)) {
             in_hosts.entry(message.clone()).or_default().push((&judged.column, seen.clone()));
         }
-        let origin = sdks.origin(judged);
+        let origin = findings.sdks.origin(judged);
         let cause = causes.entry(message.clone()).or_insert_with(|| Cause {
             weight,
             message,
@@ -180,7 +178,7 @@ mod tests {
         let about = super::super::About::default();
         let columns = ["codex@0.169.0", "gemini-cli@0.61.0", "opencode@1.18.33", "qwen-code@0.24.4"];
         let hosts = columns.map(|column| failed("hosts.lines", column, "lines cost something")).to_vec();
-        let findings = Findings { about, versions: Vec::new(), protocol, hosts };
+        let findings = Findings { about, protocol, hosts, ..Findings::default() };
         let rows = super::super::rows().unwrap();
         let causes = causes(&findings, &rows);
         let told: Vec<_> =
@@ -229,7 +227,7 @@ mod tests {
             let protocol =
                 vec![Judged::bare("lifecycle.ping", "2025-11-25", Outcome::Failed(vec![evidence]))];
             let about = super::super::About::default();
-            let findings = Findings { about, versions: Vec::new(), protocol, hosts: Vec::new() };
+            let findings = Findings { about, protocol, ..Findings::default() };
             causes(&findings, &super::super::rows().unwrap()).remove(0).seen
         };
         let seen = |observed: &str, tells: bool| seen_in("wrong", observed, tells);
@@ -257,7 +255,7 @@ mod tests {
             });
             let about = super::super::About::default();
             let hosts = hosts.collect();
-            let findings = Findings { about, versions: Vec::new(), protocol: Vec::new(), hosts };
+            let findings = Findings { about, hosts, ..Findings::default() };
             causes(&findings, &super::super::rows().unwrap()).remove(0).seen
         };
         assert_eq!(seen_of(["a", "a", "a"]).as_deref(), Some("a"));

@@ -3,6 +3,7 @@
 use schemas::Version;
 
 use super::outcome::Judged;
+use super::sdks::Sdks;
 
 /// Facts about the server, for the head of a report.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +21,7 @@ pub struct About {
 }
 
 /// All findings about one server.
+#[derive(Default)]
 pub struct Findings {
     /// Facts about the server.
     pub about: About,
@@ -29,4 +31,6 @@ pub struct Findings {
     pub protocol: Vec<Judged>,
     /// Verdicts by row and host.
     pub hosts: Vec<Judged>,
+    /// What its answers show of its SDK.
+    pub(crate) sdks: Sdks,
 }

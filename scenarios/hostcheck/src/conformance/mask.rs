@@ -76,7 +76,6 @@ mod tests {
             session: [("x".to_owned(), said())].into(),
         };
         let mut found = Findings {
-            versions: Vec::new(),
             about: About {
                 name: Some(said()),
                 version: Some(said()),
@@ -86,6 +85,7 @@ mod tests {
             },
             protocol: vec![judged(Outcome::Failed(vec![evidence])), judged(Outcome::CouldNotRun(said()))],
             hosts: vec![judged(Outcome::NotApplicable(said()))],
+            ..Findings::default()
         };
         findings(&mut found, &["hunter22".to_owned()]);
         let shown = format!("{:?} {:?} {:?}", found.about, found.protocol, found.hosts);

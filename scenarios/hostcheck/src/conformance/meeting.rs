@@ -36,6 +36,8 @@ const STDIN_CLOSED: &str = "stdin closed";
 /// How the host's events of a signal begin, and how they end where another sent it.
 const SIGNAL: &str = "signal ";
 const FROM_ELSEWHERE: &str = "from elsewhere";
+/// How the host's note begins that the server's process has ended, whoever ended it.
+const PROCESS_ENDED: &str = "the server's process ended";
 
 /// What happened to a host.
 #[derive(Default)]
@@ -47,6 +49,9 @@ pub(crate) struct Met {
     pub(crate) call: Option<(String, CallOutcome, Option<Value>)>,
     /// Whether the call still ran when it was no longer waited for, whatever the host itself would have done.
     pub(crate) call_still_ran: bool,
+    call_sent: bool,
+    /// Whether the server ended by itself after it got the call.
+    pub(crate) ended_by_itself: bool,
     /// Whether the host could end the server as a process.
     pub(crate) has_process: bool,
     pub(crate) killed: bool,
@@ -195,11 +200,11 @@ impl Met {
                 match wire.dir {
                     Dir::HostToServer => {
                         let (_, message) = validator.read(Direction::HostToServer, &wire.bytes);
-                        if message.is_some_and(|message| {
-                            message.pointer("/error/code") == Some(&Value::from(-32601))
-                        }) {
+                        let code = message.as_ref().and_then(|message| message.pointer("/error/code"));
+                        if code == Some(&Value::from(-32601)) {
                             self.refused.push(text.clone());
                         }
+                        self.call_sent |= message.is_some_and(|message| message["method"] == "tools/call");
                         self.record.note(event.at_ms, Lane::HostToServer, &text);
                     }
                     Dir::ServerToHost => {
@@ -253,6 +258,8 @@ impl Met {
                 self.call = Some((label.clone(), *outcome, raw.clone()));
             }
             HostEventKind::Note(note) => {
+                let by_itself = self.call_sent && self.moments.ended.is_none();
+                self.ended_by_itself |= by_itself && note.starts_with(PROCESS_ENDED);
                 self.notes.push(note.clone());
                 self.record.note(event.at_ms, Lane::Event, note);
             }

@@ -39,6 +39,7 @@ mod target;
 mod turns;
 mod wire;
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -108,6 +109,15 @@ pub async fn judge(plan: &Plan, progress: &dyn Fn(News)) -> Findings {
     });
     let protocol = protocol::judge(plan, &versions, &rows, &found, open, (&turns, &done));
     let (protocol, met) = futures_util::future::join(protocol, futures_util::future::join_all(runs)).await;
+    // A row alone does not show whose fault it is.
+    let of_all = self::rows().unwrap_or_default();
+    let signs = if plan.named { sdks::signs(of_all, &protocol) } else { Vec::new() };
+    let shown = if signs.is_empty() {
+        Vec::new()
+    } else {
+        protocol::judge(plan, &versions, &signs, &found, BTreeMap::new(), (&turns, &|| ())).await
+    };
+    let sdks = sdks::Sdks::of(protocol.iter().chain(&shown));
     let about = About {
         name: found.name.clone(),
         version: found.version.clone(),
@@ -120,7 +130,7 @@ pub async fn judge(plan: &Plan, progress: &dyn Fn(News)) -> Findings {
         unreachable: found.unreachable.clone(),
     };
     let hosts = met.into_iter().flatten().collect();
-    let mut findings = Findings { about, versions, protocol, hosts };
+    let mut findings = Findings { about, versions, protocol, hosts, sdks };
     mask::findings(&mut findings, &plan.wishes.secrets);
     findings
 }

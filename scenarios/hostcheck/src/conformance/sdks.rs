@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use serde::Deserialize;
 
 use super::outcome::{Judged, Outcome};
+use super::row::Placed;
 
 /// One known fault.
 #[derive(Debug, Deserialize)]
@@ -40,7 +41,17 @@ pub(super) struct Origin {
 }
 
 /// The SDKs of a server, as far as its failures show them.
-pub(super) struct Sdks(BTreeSet<&'static str>);
+#[derive(Default)]
+pub(crate) struct Sdks(BTreeSet<&'static str>);
+
+/// The rows that show a server's SDK by its answers, of all `rows`, where a failure may be an SDK's and these were not asked.
+pub(super) fn signs(mut rows: Vec<Placed>, judged: &[Judged]) -> Vec<Placed> {
+    let may_be_of_sdk = |judged: &Judged| KNOWN.iter().any(|known| known.fits(judged));
+    let is_sign = |row: &str| KNOWN.iter().any(|known| known.shows_the_sdk() && known.row == row);
+    let was_asked = |row: &str| judged.iter().any(|one| one.row == row);
+    rows.retain(|Placed { row, .. }| is_sign(&row.id) && !was_asked(&row.id));
+    if judged.iter().any(may_be_of_sdk) { rows } else { Vec::new() }
+}
 
 impl Sdks {
     /// Those with the most signs among these failures.

@@ -47,7 +47,7 @@ fn a_failure_in_a_host_that_does_not_come_again_is_told_with_its_numbers(#[case]
     });
     let judged = in_host(server, host, "hosts.call");
     let Outcome::Flaky(reason) = &judged.outcome else { panic!("{:?}", judged.outcome) };
-    assert!(reason.starts_with("1 of 2 times: a call ends with Error"), "{reason}");
+    assert!(reason.starts_with("1 of 2 times: a call of `a` ends the server"), "{reason}");
     assert!(shows(&judged, "ended") && !shows(&judged, "done"), "{:?}", judged.transcript);
 }
 

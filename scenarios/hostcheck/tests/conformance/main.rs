@@ -6,6 +6,7 @@ mod hosts;
 mod message;
 mod mutants;
 mod scripted;
+mod sdks;
 mod slow;
 mod tiny;
 mod web;

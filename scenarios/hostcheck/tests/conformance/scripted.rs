@@ -46,20 +46,33 @@ pub(crate) fn judge(target: Target, row: &str, full: bool) -> Findings {
 /// Like [`judge`], with the tool whose call lasts.
 pub(crate) fn judge_wishing(target: Target, row: &str, full: bool, long_call: Option<&str>) -> Findings {
     let long_call = long_call.map(|name| (name.to_owned(), json!({"a": "x"})));
+    let wishes = Arc::new(Wishes { quick: !full, seed: 1, long_call, ..Wishes::default() });
+    judge_by(&Plan { full, wishes, ..plan(target, row) })
+}
+
+/// Judges it by one row, as a run does to which the row was named.
+pub(crate) fn judge_named(target: Target, row: &str) -> Findings {
+    judge_by(&Plan { named: true, ..plan(target, row) })
+}
+
+fn plan(target: Target, row: &str) -> Plan {
     let rows = conformance::rows().expect("the rows");
-    let plan = Plan {
+    Plan {
         target,
         name: None,
-        wishes: Arc::new(Wishes { quick: !full, seed: 1, long_call, ..Wishes::default() }),
+        wishes: Arc::new(Wishes { quick: true, seed: 1, ..Wishes::default() }),
         rows: rows.into_iter().filter(|placed| row == EVERY_ROW || placed.row.id == row).collect(),
         versions: vec![OLD],
-        full,
+        full: false,
         named: false,
         demanded: false,
         hosts: Vec::new(),
         at_once: 2,
-    };
-    in_paused_time(async { conformance::judge(&plan, &|_| {}).await })
+    }
+}
+
+fn judge_by(plan: &Plan) -> Findings {
+    in_paused_time(async { conformance::judge(plan, &|_| {}).await })
 }
 
 /// Tools that only read and need the text `a`.

@@ -99,7 +99,12 @@ pub(crate) fn none_callable(wishes: &Wishes, tools: &Listed) -> Outcome {
 /// What is wrong with a call that has no answer. One that ends the server does so for every question that makes it, and is
 /// told in the same words by each.
 pub(super) fn no_answer(tool: &str, reply: &Reply, otherwise: String) -> String {
-    if *reply == Reply::Gone { format!("a call of `{tool}` ends the server") } else { otherwise }
+    if *reply == Reply::Gone { ends_the_server(tool) } else { otherwise }
+}
+
+/// What is told of a call that ends the server.
+pub(crate) fn ends_the_server(tool: &str) -> String {
+    format!("a call of `{tool}` ends the server")
 }
 
 async fn list(lab: &mut Lab) -> Result<(), Trouble> {

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::conformance::blame::{Blame, Known};
 use crate::conformance::busy;
+use crate::conformance::check::ends_the_server;
 use crate::conformance::discover::{Discovered, Speaks};
 use crate::conformance::meeting::{CALL_WITHIN, EXIT_WITHIN, Met};
 use crate::conformance::outcome::{self, Observed, Outcome};
@@ -364,7 +365,7 @@ impl Seen<'_> {
                 ))
             }
             (Ok(_), None) => met.fail("a call got no outcome", "a result", &last_server_line(met)),
-            (Ok(_), Some((_, outcome, raw))) => {
+            (Ok(tool), Some((_, outcome, raw))) => {
                 // Also the server's own error is an answer, and the host tells the model of it: a service may be away. A result
                 // that the host refuses is none.
                 let is_error = |raw: &Value| {
@@ -374,7 +375,14 @@ impl Seen<'_> {
                 let answered = matches!(outcome, CallOutcome::Result | CallOutcome::Backgrounded)
                     || raw.as_ref().is_some_and(is_error);
                 let said = raw.as_ref().map(Value::to_string).unwrap_or_default();
-                met.expect(answered, &format!("a call ends with {outcome:?}"), "an answer", &said)
+                let message = match outcome {
+                    CallOutcome::TimedOut => "the host stops waiting for a call".to_owned(),
+                    // A host may learn first that stdout was closed.
+                    _ if met.ended_by_itself => ends_the_server(tool),
+                    _ if raw.is_some() => "the host refuses the result of a call".to_owned(),
+                    _ => "a call brings no answer of the server".to_owned(),
+                };
+                met.expect(answered, &message, "an answer", &said)
             }
         }
     }
