@@ -248,9 +248,10 @@ def run(command, cwd, log, wait_max_s, environment=None):
             log.write_bytes(said.read())
 
 
-def tests(tree):
-    """Each test of the server's crates by itself, built with the features that the whole workspace gives them."""
-    test = ["cargo", "test", "--workspace", "--tests", "--locked", "--no-run", "--message-format", "json"]
+def tests(tree, packages):
+    """Each test by itself: of these packages, or of all crates of the server."""
+    of = [word for package in packages for word in ("--package", package)] or ["--workspace"]
+    test = ["cargo", "test", *of, "--tests", "--locked", "--no-run", "--message-format", "json"]
     built = subprocess.run(test, cwd=tree, check=True, stdout=subprocess.PIPE, text=True).stdout
     found = []
     for one in map(json.loads, built.splitlines()):
