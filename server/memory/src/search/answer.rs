@@ -259,3 +259,113 @@ impl Memory {
         Ok(Some(SessionHit { session, relevance: found.score / most, snippets, superseded }))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::super::machine::{Machine, message};
+    use super::*;
+
+    fn portion(places: &[usize], gone: usize, is_cut: bool, share: f32) -> Portion {
+        let close = |place: &usize| (*place, Close { file: *place as u64, score: 0.0, best: Vec::new() });
+        Portion { close: places.iter().map(close).collect(), gone, is_cut, share }
+    }
+
+    #[rstest]
+    #[case::none_is_cut(false, false, false)]
+    #[case::the_first_is_cut(true, false, true)]
+    #[case::the_other_is_cut(false, true, true)]
+    fn two_portions_have_what_each_of_them_has(#[case] one: bool, #[case] other: bool, #[case] is_cut: bool) {
+        for (first, second) in [(0.25, 0.75), (0.75, 0.25)] {
+            let joined = portion(&[0, 2], 3, one, first).join(portion(&[1], 4, other, second));
+            let places: Vec<usize> = joined.close.iter().map(|(place, _)| *place).collect();
+            assert_eq!((places, joined.gone, joined.is_cut), (vec![0, 2, 1], 7, is_cut));
+            assert!((joined.share - 0.75).abs() < f32::EPSILON);
+        }
+    }
+
+    fn waiting(texts: &[&str]) -> (Memory, Ranked) {
+        let machine = Machine::new();
+        for text in texts {
+            machine.say("one", "user", text, None);
+        }
+        let mut memory = machine.open();
+        memory.refresh().unwrap();
+        let candidate = |n| Candidate { source: Source::Fresh(n), file: 1, score: 0.0 };
+        let candidates = (0..texts.len()).map(candidate).collect();
+        (memory, Ranked { candidates, file: 1, coverage: 0.0, title: 0.0 })
+    }
+
+    fn look(memory: &Memory, ranked: &Ranked, query: &str, mut budget: usize) -> (Vec<String>, usize) {
+        let ask = memory.ask(query).unwrap();
+        let (judge, scout) = (Judge::new(&ask, None), Scout::new(&ask));
+        let found = memory.look(ranked, &judge, &scout, &Filter::default(), &mut budget).unwrap();
+        let best = found.map(|found| found.best).unwrap_or_default();
+        (best.into_iter().map(|judged| judged.message.text).collect(), budget)
+    }
+
+    #[test]
+    fn the_best_two_messages_are_taken_of_as_many_as_may_be_read() {
+        let (memory, ranked) = waiting(&["lock", "other", "file lock", "the file, lock", "lock file"]);
+        let bytes = "lockotherfile lock".len();
+        for (budget, texts, left) in [
+            (1_000, &["file lock", "the file, lock"][..], 1_000 - bytes - "the file, locklock file".len()),
+            (bytes, &["file lock", "lock"], 0),
+            // What is begun is read to its end.
+            (bytes - 1, &["file lock", "lock"], 0),
+            ("lockother".len(), &["lock"], 0),
+            (0, &[], 0),
+        ] {
+            let found = look(&memory, &ranked, "file lock", budget);
+            assert_eq!(found, (texts.iter().map(|text| (*text).to_owned()).collect(), left), "{budget}");
+        }
+    }
+
+    #[test]
+    fn the_search_for_a_phrase_ends_with_as_many_messages_as_are_shown() {
+        let (memory, ranked) = waiting(&["file lock", "no", "a file lock", "more of the file lock"]);
+        let read = "file locknoa file lock".len();
+        let (texts, left) = look(&memory, &ranked, "\"file lock\"", 1_000);
+        assert_eq!((texts.len(), left), (2, 1_000 - read));
+        assert!(!texts.contains(&"more of the file lock".to_owned()), "{texts:?}");
+    }
+
+    #[test]
+    fn a_title_with_words_of_the_query_is_an_answer_and_counts_beside_its_messages() {
+        let (memory, ranked) = waiting(&["file"]);
+        let found = |query: &str, title: f32, coverage: f32, is_read: bool| {
+            let ask = memory.ask(query).unwrap();
+            let candidates = if is_read { ranked.candidates.clone() } else { Vec::new() };
+            let ranked = Ranked { candidates, file: 1, coverage, title };
+            let (judge, scout) = (Judge::new(&ask, None), Scout::new(&ask));
+            let found = memory.look(&ranked, &judge, &scout, &Filter::default(), &mut 99).unwrap();
+            found.map(|found| found.score)
+        };
+        assert_eq!(found("file", 0.0, 1.0, false), None);
+        assert_eq!(found("\"file lock\"", 1.0, 1.0, false), None);
+        let (title, both) = (found("file", 1.0, 0.0, false), found("file", 1.0, 1.0, false));
+        assert!(title > Some(0.0) && both > title);
+        let (said, titled) = (found("file", 0.0, 0.0, true), found("file", 1.0, 0.0, true));
+        let added = titled.unwrap() - said.unwrap() - title.unwrap();
+        assert!(added.abs() < 1e-4, "{said:?} {titled:?} {title:?}");
+    }
+
+    #[test]
+    fn relevance_is_told_beside_the_best_and_a_title_is_shown_where_it_alone_answers() {
+        let (memory, _) = waiting(&["file lock"]);
+        let ask = memory.ask("lock").unwrap();
+        let judged = |text: &str| Judged { message: message(Role::Assistant, text), file: 1, score: 1.0 };
+        let hit = |file: u64, best: Vec<Judged>| {
+            memory.session_hit(&Close { file, score: 1.0, best }, &ask, 4.0).unwrap()
+        };
+        let shown = hit(1, vec![judged("a lock"), judged("the lock")]).unwrap();
+        assert!((shown.relevance - 0.25).abs() < f32::EPSILON);
+        let texts: Vec<(&str, Role)> =
+            shown.snippets.iter().map(|snippet| (snippet.text.as_str(), snippet.role)).collect();
+        assert_eq!(texts, [("a lock", Role::Assistant), ("the lock", Role::Assistant)]);
+        let title = hit(1, Vec::new()).unwrap();
+        assert_eq!((title.snippets[0].text.as_str(), title.snippets[0].role), ("file lock", Role::Summary));
+        assert_eq!(hit(99, Vec::new()), None);
+    }
+}

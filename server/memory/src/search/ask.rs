@@ -223,6 +223,9 @@ fn weight(found: u64, all: u64) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
+
+    use super::super::machine::Machine;
     use super::*;
 
     #[test]
@@ -245,5 +248,190 @@ mod tests {
             is_of_grammar("a") && is_of_grammar("which") && is_of_grammar("your") && !is_of_grammar("redis")
         );
         assert!(weight(1, 100) > weight(50, 100) && weight(50, 100) > weight(100, 100));
+    }
+    fn ask(words: &[(&str, f32)]) -> Ask {
+        let wanted = words.iter().map(|(word, weight)| Wanted {
+            weight: *weight,
+            ..Wanted::new((*word).to_owned(), (*word).to_owned())
+        });
+        Ask { wanted: wanted.collect(), ..Ask::default() }
+    }
+
+    #[test]
+    fn the_bits_of_a_query_stand_for_the_places_of_its_words() {
+        let mut ask = ask(&[("which", 1.0), ("file", 2.0), ("lock", 4.0), ("the", 8.0)]);
+        assert_eq!((ask.telling(), ask.phrase_mask()), (0b0110, 0));
+        let phrase = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        ask.phrases = vec![phrase(&["the", "file"]), phrase(&["file", "absent"])];
+        assert_eq!(ask.phrase_mask(), 0b1010);
+        for (mask, told) in [(0, 0.0), (0b0001, 1.0), (0b0110, 6.0), (0b1111, 15.0), (0b11_0000, 0.0)] {
+            assert!((ask.coverage(mask) - told).abs() < f32::EPSILON, "{mask}");
+        }
+    }
+
+    #[rstest]
+    #[case::all(0b0110, 0b0110, 1.0)]
+    #[case::half(0b0010, 0b0110, 0.25)]
+    #[case::a_third(0b0010, 0b1110, 1.0 / 9.0)]
+    #[case::of_grammar_alone(0b0001, 0b0110, 0.0)]
+    #[case::nothing_but_grammar_is_asked(0b0001, 0, 1.0)]
+    fn the_part_of_the_words_that_stands_together_counts_by_its_square(
+        #[case] mask: u32,
+        #[case] telling: u32,
+        #[case] part: f32,
+    ) {
+        assert!((whole(mask, telling) - part).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_word_tells_more_the_fewer_pages_have_it_and_never_nothing() {
+        let weights = [0, 1, 10, 50, 99, 100].map(|found| weight(found, 100));
+        assert!(weights.is_sorted_by(|rarer, commoner| rarer > commoner), "{weights:?}");
+        assert!(weights[5] > 0.0 && weight(1, 1_000) > weight(1, 100));
+        // As many pages may be deleted as were counted.
+        assert!((weight(7, 3) - weight(7, 7)).abs() < f32::EPSILON && weight(0, 0) > 0.0);
+        // One in two tells as much as a coin.
+        assert!((weight(50, 100) - std::f32::consts::LN_2).abs() < 1e-2, "{}", weight(50, 100));
+    }
+
+    fn memory(texts: &[&str]) -> Memory {
+        let machine = Machine::new();
+        for (n, text) in texts.iter().enumerate() {
+            machine.say(&format!("s{n}"), "user", text, None);
+        }
+        let mut memory = machine.open();
+        memory.refresh().unwrap();
+        memory
+    }
+
+    #[test]
+    fn words_are_joined_where_one_follows_the_other_and_both_tell() {
+        let memory = memory(&[]);
+        for (query, joined) in [
+            ("file lock order", &["file", "lock"][..]),
+            ("file lock the order", &["file"]),
+            ("the file lock", &["file"]),
+            ("file of lock", &[]),
+            ("file file lock", &[]),
+            ("lock file lock order", &["lock"]),
+            ("file", &[]),
+        ] {
+            let ask = memory.ask(query).unwrap();
+            let found = ask.wanted.iter().filter(|wanted| wanted.is_joined).map(|wanted| &*wanted.word);
+            assert_eq!(found.collect::<Vec<_>>(), joined, "{query}");
+        }
+    }
+
+    #[test]
+    fn a_query_has_so_many_words_and_each_of_them_once() {
+        let memory = memory(&[]);
+        let count = |query: &str| memory.ask(query).unwrap().wanted.len();
+        let many = |words: usize| (0..words).map(|n| format!("word{n}")).collect::<Vec<_>>().join(" ");
+        assert_eq!(count("lock locks Lock locking"), 1);
+        assert_eq!((count(&many(WORDS_MAX)), count(&many(WORDS_MAX + 5))), (WORDS_MAX, WORDS_MAX));
+    }
+
+    #[test]
+    fn only_what_stands_between_quotes_and_is_more_than_a_word_is_a_phrase() {
+        let memory = memory(&[]);
+        for (query, phrases) in [
+            ("take \"file lock\" of", &["file lock"][..]),
+            ("\"File, lock!\" and \"one machine\"", &["file lock", "one machine"]),
+            ("\"file\" lock", &[]),
+            ("file lock", &[]),
+            ("file \"lock it", &["lock it"]),
+        ] {
+            let ask = memory.ask(query).unwrap();
+            let found: Vec<String> = ask.phrases.iter().map(|phrase| phrase.join(" ")).collect();
+            assert_eq!(found, phrases, "{query}");
+        }
+    }
+
+    #[test]
+    fn the_weight_of_a_word_goes_by_its_pages_its_kind_and_the_question() {
+        let memory = memory(&["port", "port", "exporter", "the use"]);
+        let weight_in = |query: &str, word: &str| {
+            let ask = memory.ask(query).unwrap();
+            ask.wanted.iter().find(|wanted| wanted.word == word).unwrap().weight
+        };
+        let [plain, rare] = ["port", "exporter"].map(|word| weight_in("port exporter use the", word));
+        assert!((plain - weight(2, 4)).abs() < 1e-6 && (rare - weight(1, 4)).abs() < 1e-6);
+        let question = "which port does the exporter use";
+        assert!(weight_in(question, "port") > plain);
+        assert!((weight_in(question, "exporter") - rare).abs() < 1e-6);
+        assert!(weight_in(question, "use") < weight_in("port use", "use"));
+        assert!(weight_in("port use the", "the") < 0.5 * weight_in("port use the", "use"));
+        assert!(memory.ask("port exporter").unwrap().hint.is_none());
+        assert_eq!(memory.ask(question).unwrap().hint, Some(Hint::Number));
+    }
+
+    #[test]
+    fn words_of_the_family_are_taken_where_they_were_said() {
+        let mut memory = memory(&["we chose it", "no choice", "other"]);
+        for _ in 0..2 {
+            let kin = |query: &str| memory.ask(query).unwrap().wanted.remove(0).kin;
+            assert_eq!(kin("choose"), ["chose", "choic"]);
+            assert_eq!(kin("chosen"), ["chose", "choic"]);
+            assert!(kin("leave").is_empty());
+            memory.flush().unwrap();
+        }
+    }
+
+    /// What is taken for a word, waiting or on pages; only of pages it is known which of them is the commonest.
+    fn check_near(texts: &[&str], cases: &[(&str, &[&str])]) {
+        let mut memory = memory(texts);
+        for is_waiting in [true, false] {
+            for (word, expected) in cases {
+                let mut near = memory.ask(word).unwrap().wanted.remove(0).near;
+                let mut expected = expected.to_vec();
+                if is_waiting {
+                    near.sort_unstable();
+                    expected.sort_unstable();
+                }
+                assert_eq!(near, expected, "{word}");
+            }
+            memory.flush().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_typing_error_is_looked_for_where_the_word_is_rare_and_long_enough() {
+        let rare = ["clusten clustel", "clusterx1", "lode", "kubernetes kubernetex", "loft", "lost99"];
+        check_near(
+            &[&["cluster"; 5][..], &rare].concat(),
+            &[
+                // The commonest first.
+                ("clustem", &["cluster", "clustel", "clusten"]),
+                ("cluster", &[]),
+                ("clusten", &["cluster", "clustel"]),
+                // Two letters of a long word, one of a short one, none of a very short one.
+                ("kubernetyyy", &[]),
+                ("kubernetyy", &["kubernet", "kubernetex"]),
+                ("lofd", &["loft"]),
+                ("lotd", &[]),
+                ("lof", &[]),
+                ("lost98", &[]),
+                ("would", &[]),
+            ],
+        );
+    }
+
+    #[test]
+    fn the_nearest_words_come_first_then_the_commonest_and_only_a_few_are_taken() {
+        let one_error = ["zanzibaa", "zanzibaa", "zanzibab", "zanzibac", "zanzibac"];
+        check_near(
+            &[&["zanzobbx"; 4][..], &one_error].concat(),
+            &[("zanzibax", &["zanzibaa", "zanzibac", "zanzibab"])],
+        );
+        check_near(&["zanzobax", "zanzobay", "zanzobay"], &[("zanzibax", &["zanzobax", "zanzobay"])]);
+    }
+
+    #[test]
+    fn light_verbs_and_words_of_grammar_are_found_in_their_lists() {
+        for (word, is_light_verb) in
+            [("came", true), ("happen", true), ("work", true), ("drop", false), ("", false)]
+        {
+            assert_eq!(is_light(word), is_light_verb, "{word}");
+        }
     }
 }

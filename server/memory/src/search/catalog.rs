@@ -90,3 +90,64 @@ pub(super) fn key(session: &Session) -> String {
 pub(super) fn found(session: &Session) -> Found {
     Found { agent: session.agent, path: session.file.clone() }
 }
+
+#[cfg(test)]
+mod tests {
+    use entraclaw_seams::storage::MemoryStorage;
+
+    use super::super::machine::{Machine, session};
+    use super::*;
+
+    #[test]
+    fn a_catalog_is_what_was_saved_last_and_an_empty_one_where_it_can_not_be_used() {
+        let storage = MemoryStorage::new();
+        assert_eq!(Catalog::load(&storage).unwrap().generation, 0);
+        assert_eq!(Catalog::stamp(&storage).unwrap(), None);
+        let mut catalog = Catalog { generation: 7, rules: 3, ..Catalog::default() };
+        catalog.next_number();
+        catalog.save(&storage).unwrap();
+        let stamp = Catalog::stamp(&storage).unwrap();
+        assert!(stamp.is_some());
+        let mut loaded = Catalog::load(&storage).unwrap();
+        assert_eq!((loaded.generation, loaded.rules, loaded.next_number()), (7, 3, 2));
+        Catalog { format: FORMAT + 1, ..catalog }.save(&storage).unwrap();
+        assert_eq!(Catalog::load(&storage).unwrap().generation, 0);
+        assert_ne!(Catalog::stamp(&storage).unwrap(), stamp);
+        storage.set_bytes(PATH, b"{");
+        assert_eq!(Catalog::load(&storage).unwrap().generation, 0);
+    }
+
+    #[test]
+    fn a_catalog_that_begins_anew_keeps_the_count_of_its_commits_alone() {
+        let machine = Machine::new();
+        machine.say("one", "user", "alpha", None);
+        let mut memory = machine.open();
+        memory.refresh().unwrap();
+        let mut catalog = Catalog { generation: 7, rules: 3, ..memory.catalog.clone() };
+        assert_eq!((catalog.next_number(), catalog.next_number()), (2, 3));
+        catalog.begin_anew();
+        assert_eq!((catalog.generation, catalog.rules, catalog.files.len()), (7, 0, 0));
+        assert_eq!(catalog.next_number(), 1);
+    }
+
+    #[test]
+    fn what_is_forgotten_of_a_file_is_what_it_is_about() {
+        let machine = Machine::new();
+        machine.say("one", "user", "alpha", None);
+        let mut memory = machine.open();
+        memory.refresh().unwrap();
+        let entry = memory.catalog.files.values_mut().next().unwrap();
+        entry.mark.session.folder = Some("/home/alice".to_owned());
+        entry.forget();
+        let session = &entry.mark.session;
+        assert_eq!((entry.is_forgotten, &session.title, &session.folder), (true, &None, &None));
+        assert_eq!(session.id, "one");
+    }
+
+    #[test]
+    fn a_session_is_named_by_its_agent_and_its_id() {
+        let session = session("one", None, "/a");
+        assert_eq!(key(&session), "claude/one");
+        assert_eq!(found(&session), Found { agent: session.agent, path: "/a".into() });
+    }
+}

@@ -164,3 +164,78 @@ impl Memory {
         Ok(count)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use entraclaw_seams::storage::Storage as _;
+
+    use super::super::machine::Machine;
+    use super::*;
+    use crate::stores::Agent;
+
+    /// Two sessions, of which one has a sub-agent's file with the same id.
+    fn machine() -> Machine {
+        let machine = Machine::new();
+        machine.say("one", "user", "the falcon of the plan", None);
+        machine.say("one", "assistant", "the falcon flies", None);
+        machine.say("one", "user", "another plan", None);
+        machine.say("two", "user", "the plan", None);
+        machine.storage.create_dir("home/alice/.claude/projects/-p/one/subagents").unwrap();
+        let line = |text: &str| {
+            let message = serde_json::json!({"content": text});
+            serde_json::json!({"type": "user", "message": message, "sessionId": "one", "isSidechain": true})
+        };
+        let lines = format!("{}\n{}\n", line("a falcon beside"), line("and a crow"));
+        let path = "home/alice/.claude/projects/-p/one/subagents/agent-1.jsonl";
+        machine.storage.set_bytes(path, lines.as_bytes());
+        machine
+    }
+
+    #[test]
+    fn as_many_messages_and_sessions_are_told_as_would_go() {
+        let mut memory = machine().open();
+        memory.refresh().unwrap();
+        let session = |id: &str| Forget::Session { agent: Agent::Claude, id: id.to_owned() };
+        let words = |words: &str| Forget::Words(words.to_owned());
+        for _ in 0..2 {
+            for (what, sessions, messages) in [
+                (session("one"), &["one"][..], 5),
+                (session("two"), &["two"], 1),
+                (session("three"), &[], 0),
+                (words("falcon"), &["one"], 3),
+                (words("plan"), &["one", "two"], 3),
+                (words("falcon plan"), &["one"], 1),
+                (words("\"another plan\""), &["one"], 1),
+                (words("crow plan"), &[], 0),
+                (words("falcom"), &[], 0),
+            ] {
+                let would = memory.would_forget(&what).unwrap();
+                let mut ids: Vec<&str> = would.sessions.iter().map(|session| session.id.as_str()).collect();
+                ids.sort_unstable();
+                assert_eq!((ids.as_slice(), would.messages), (sessions, messages), "{what:?}");
+            }
+            memory.flush().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_session_whose_title_alone_has_the_words_is_told() {
+        let machine = machine();
+        let title = serde_json::json!({"type": "ai-title", "aiTitle": "About the eagle"});
+        machine.line("two", &title);
+        let mut memory = machine.open();
+        let would = memory.would_forget(&Forget::Words("eagle".to_owned())).unwrap();
+        assert_eq!((would.sessions.len(), would.messages, &*would.sessions[0].id), (1, 0, "two"));
+    }
+
+    #[test]
+    fn who_forgets_waits_for_the_process_that_indexes_and_says_that_it_did() {
+        let machine = machine();
+        let mut memory = machine.open();
+        let other = machine.storage.new_process();
+        other.create_dir("memory").unwrap();
+        let _turn = other.try_lock(LOCK).unwrap().unwrap();
+        let error = memory.forget(&Forget::Words("falcon".to_owned())).unwrap_err();
+        assert!(error.to_string().contains("another process has indexed"), "{error}");
+    }
+}

@@ -172,6 +172,9 @@ fn fingerprint(word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use entraclaw_seams::storage::MemoryStorage;
+
+    use super::super::machine::{message, session};
     use super::*;
 
     fn rules(words: &str) -> Rules {
@@ -192,5 +195,112 @@ mod tests {
         assert!(!kept.contains("falcon"), "{kept}");
         assert!(Rule::new(&Forget::Words(" ?".to_owned()), Timestamp::UNIX_EPOCH).is_empty());
         assert!(Rule::new(&Forget::Workspace("/".to_owned()), Timestamp::UNIX_EPOCH).is_empty());
+    }
+    #[test]
+    fn all_phrases_and_all_words_beside_them_must_be_there() {
+        let both = rules("falcon \"begins at\" \"one two\"");
+        for (text, is_forgotten) in [
+            ("One two: the falcon begins at Easter.", true),
+            ("The falcon begins at one or two.", false),
+            ("One two: it begins at Easter.", false),
+            ("One two: the falcon at the begin.", false),
+            ("", false),
+        ] {
+            assert_eq!(both.forgets_text(text), is_forgotten, "{text}");
+        }
+        assert!(rules("\"falcon\" project").forgets_text("falcon project"));
+        assert!(!rules("\"falcon\" project").forgets_text("falcons project"), "a quoted word has one form");
+        let mut two = rules("falcon");
+        two.rules.extend(rules("eagle").rules);
+        assert!(two.forgets_text("an eagle") && two.forgets_text("a falcon") && !two.forgets_text("a crow"));
+        assert!(!Rules::default().forgets_text("a crow"));
+    }
+
+    #[test]
+    fn a_session_is_forgotten_by_its_name_or_by_its_folder_and_when_it_began() {
+        let at: Timestamp = "2026-05-01T00:00:00Z".parse().unwrap();
+        let of = |what: &Forget| Rules { rules: vec![Rule::new(what, at)], ..Rules::default() };
+        let one = |agent, id: &str| of(&Forget::Session { agent, id: id.to_owned() });
+        let known = session("one", None, "/one");
+        assert!(one(Agent::Claude, "one").forgets_session(&known));
+        assert!(!one(Agent::Claude, "two").forgets_session(&known));
+        assert!(!one(Agent::Codex, "one").forgets_session(&known));
+        assert!(!rules("one").forgets_session(&known));
+        let folder = of(&Forget::Workspace("/home/alice/".to_owned()));
+        for (folder_of_it, started, is_forgotten) in [
+            (Some("/home/alice/p"), None, true),
+            (Some("/home/alice"), Some("2026-04-30T23:59:59Z"), true),
+            (Some("/home/alice"), Some("2026-05-01T00:00:00Z"), false),
+            (Some("/home/bob"), None, false),
+            (None, None, false),
+        ] {
+            let started = started.map(|at: &str| at.parse().unwrap());
+            let known = Session { folder: folder_of_it.map(str::to_owned), started, ..known.clone() };
+            assert_eq!(folder.forgets_session(&known), is_forgotten, "{known:?}");
+        }
+    }
+
+    #[test]
+    fn a_title_goes_if_it_says_what_is_forgotten_or_begins_the_message_that_does() {
+        let falcon = rules("falcon");
+        for (title, role, text, kept_title, kept) in [
+            (Some("The falcon"), Role::User, "hello", None, 1),
+            (Some("The pla…"), Role::User, "The plan of the falcon", None, 0),
+            (Some("The pla…"), Role::Assistant, "The plan of the falcon", Some("The pla…"), 0),
+            (Some("The plan"), Role::User, "A falcon", Some("The plan"), 0),
+            (Some("The plan"), Role::User, "The plan of all", Some("The plan"), 1),
+            (None, Role::User, "A falcon", None, 0),
+        ] {
+            let session_of = |title| session("one", title, "/one");
+            let mut session = session_of(title);
+            let mut messages = vec![message(role, text)];
+            falcon.clean(&mut session, &mut messages);
+            assert_eq!((session.title.as_deref(), messages.len()), (kept_title, kept), "{title:?} {text}");
+            let (mut session, mut messages) = (session_of(title), messages);
+            Rules::default().clean(&mut session, &mut messages);
+            assert_eq!((session.title.as_deref(), messages.len()), (title, kept), "no rule is of words");
+        }
+    }
+
+    #[test]
+    fn a_rule_that_names_nothing_is_empty() {
+        let session = |id: &str| Forget::Session { agent: Agent::Claude, id: id.to_owned() };
+        let folder = |folder: &str| Forget::Workspace(folder.to_owned());
+        let words = |words: &str| Forget::Words(words.to_owned());
+        for (what, is_empty) in [
+            (session(""), true),
+            (session("one"), false),
+            (folder(""), true),
+            (folder("//"), true),
+            (folder("\\"), true),
+            (folder("/home"), false),
+            (words(""), true),
+            (words("\"\""), true),
+            (words("a"), false),
+        ] {
+            assert_eq!(Rule::new(&what, Timestamp::UNIX_EPOCH).is_empty(), is_empty, "{what:?}");
+        }
+    }
+
+    /// A rule of an older version holds for ever, so what a word is recognised by never changes.
+    #[test]
+    fn a_word_is_recognised_by_the_first_half_of_its_hash() {
+        assert_eq!(fingerprint("falcon"), "cfc7b9246d79da0dccbe7d0233bc47c4");
+        let Rule::Words { stems, phrases } = rules("falcons falcon \"a falcon\"").rules.remove(0) else {
+            panic!("they are words")
+        };
+        assert_eq!((stems.len(), phrases.len()), (2, 1), "the same word is kept once");
+        assert_eq!((phrases[0].words, &phrases[0].fingerprint), (2, &fingerprint("a falcon")));
+    }
+
+    #[test]
+    fn rules_of_another_form_are_an_error_and_none_are_no_rules() {
+        let storage = MemoryStorage::new();
+        assert!(Rules::load(&storage).unwrap().rules.is_empty());
+        rules("falcon").save(&storage).unwrap();
+        assert_eq!(Rules::load(&storage).unwrap().rules, rules("falcon").rules);
+        Rules { format: FORMAT + 1, ..rules("falcon") }.save(&storage).unwrap();
+        let error = Rules::load(&storage).unwrap_err().to_string();
+        assert_eq!(error, format!("it has the format {}, this version knows {FORMAT}", FORMAT + 1));
     }
 }

@@ -102,3 +102,45 @@ impl Groups {
         found
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::machine::session;
+    use super::*;
+
+    #[test]
+    fn a_title_has_the_bit_of_each_stem_that_stands_in_it() {
+        let mut groups = Groups::default();
+        groups.set(3, &session("one", Some("Drop the caches"), "/a"));
+        groups.set(5, &session("two", Some("The port of the cache"), "/b"));
+        groups.set(6, &session("three", None, "/c"));
+        let titled = |groups: &Groups| {
+            let found = groups.titled(["cach", "port", "absent", "drop"].into_iter());
+            found.into_iter().collect::<Vec<_>>()
+        };
+        assert_eq!(titled(&groups), [(3, 0b1001), (5, 0b0011)]);
+        groups.set(3, &session("one", Some("Ports"), "/a"));
+        assert_eq!(titled(&groups), [(3, 0b0010), (5, 0b0011)]);
+        groups.set(5, &session("two", None, "/b"));
+        assert_eq!(titled(&groups), [(3, 0b0010)]);
+        groups.remove(3, Path::new("/a"));
+        assert_eq!(titled(&groups), []);
+    }
+
+    #[test]
+    fn files_of_one_id_are_one_session_until_they_are_removed() {
+        let mut groups = Groups::default();
+        for (file, id, path) in [(4, "one", "/a"), (2, "two", "/b"), (9, "one", "/c")] {
+            groups.set(file, &session(id, None, path));
+        }
+        assert_eq!([4, 2, 9, 3, 99].map(|file| groups.group(file)), [0, 1, 0, NONE, NONE]);
+        assert_eq!(groups.len(), 2);
+        assert_eq!(["/a", "/c", "/d"].map(|path| groups.number(Path::new(path))), [Some(4), Some(9), None]);
+        groups.remove(4, Path::new("/a"));
+        assert_eq!((groups.group(4), groups.group(9)), (NONE, 0));
+        assert_eq!(groups.number(Path::new("/a")), None);
+        // Another file of the same name.
+        groups.set(11, &session("one", None, "/c"));
+        assert_eq!((groups.number(Path::new("/c")), groups.group(11)), (Some(11), 0));
+    }
+}

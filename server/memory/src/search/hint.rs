@@ -124,6 +124,8 @@ impl Seen {
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
+
     use super::super::schema::words;
     use super::*;
 
@@ -149,5 +151,71 @@ mod tests {
         assert!(is_met(Hint::Number, "it listens on port 8443") && !is_met(Hint::Number, "it has a port"));
         assert!(is_met(Hint::Name, "ask Alice") && !is_met(Hint::Name, "Ask somebody"));
         assert!(is_met(Hint::Time, "by Friday") && !is_met(Hint::Time, "soon"));
+    }
+    #[rstest]
+    #[case("drop the cache?", true)]
+    #[case("drop the cache? ", true)]
+    #[case("how it works", true)]
+    #[case("and WHY so", true)]
+    #[case("tell me which one", true)]
+    #[case("do tell me which one", false)]
+    #[case("somehow", false)]
+    #[case("", false)]
+    fn a_query_asks_by_its_sign_or_by_a_word_at_its_beginning(#[case] query: &str, #[case] asks: bool) {
+        assert_eq!(Hint::is_question(query), asks);
+    }
+
+    #[rstest]
+    #[case("how many files", Some(Hint::Number), Some("files"))]
+    #[case("how much memory", Some(Hint::Number), Some("memory"))]
+    #[case("how large is it", Some(Hint::Number), None)]
+    #[case("how often is it read", Some(Hint::Number), None)]
+    #[case("how does it work", None, None)]
+    #[case("how", None, None)]
+    #[case("whom did alice ask", Some(Hint::Name), None)]
+    #[case("whose file is it", Some(Hint::Name), Some("file"))]
+    #[case("what was our budget", Some(Hint::Number), Some("budget"))]
+    #[case("which versions", None, Some("versions"))]
+    #[case("which of them", None, None)]
+    #[case("what", None, None)]
+    #[case("where is the port", None, None)]
+    #[case("why is the port open", None, None)]
+    #[case("tell me when", Some(Hint::Time), None)]
+    #[case("the port", None, None)]
+    fn the_word_that_asks_says_what_is_expected(
+        #[case] question: &str,
+        #[case] hint: Option<Hint>,
+        #[case] focus: Option<&str>,
+    ) {
+        let words = words(question);
+        assert_eq!((Hint::of(&words), Hint::focus(&words).as_deref()), (hint, focus));
+    }
+
+    #[rstest]
+    #[case(Hint::Number, "8443", true)]
+    #[case(Hint::Number, "x8", false)]
+    #[case(Hint::Name, "Alice", false)]
+    #[case(Hint::Name, "so Alice", true)]
+    #[case(Hint::Name, "so alice", false)]
+    #[case(Hint::Name, "so A", false)]
+    #[case(Hint::Time, "2026-11-26", true)]
+    #[case(Hint::Time, "FRIDAY", true)]
+    #[case(Hint::Time, "afternoon", true)]
+    #[case(Hint::Time, "yesterday", true)]
+    #[case(Hint::Time, "Alice", false)]
+    fn a_sentence_has_what_is_expected_unless_it_was_asked(
+        #[case] hint: Hint,
+        #[case] sentence: &str,
+        #[case] is_met: bool,
+    ) {
+        for is_asked in [false, true] {
+            let mut seen = Seen::default();
+            sentence.split(' ').for_each(|token| seen.look(hint, token, is_asked));
+            assert_eq!(seen.is_met, is_met && !is_asked);
+        }
+        let mut seen = Seen::default();
+        sentence.split(' ').for_each(|token| seen.look(hint, token, false));
+        seen.look(hint, "nothing", false);
+        assert_eq!(seen.is_met, is_met, "what is met stays met");
     }
 }

@@ -261,6 +261,153 @@ mod tests {
         }
     }
 
+    /// What the words of a text count without its best sentence, which has one word of the query.
+    fn counted(text: &str) -> f32 {
+        let ask = ask("lock");
+        let judge = Judge::new(&ask, None);
+        judge.judge(text).unwrap() - judge.told(&Found { mask: 1, ..Found::default() }, 0)
+    }
+
+    #[test]
+    fn a_word_counts_one_in_a_message_of_average_length_and_more_in_a_shorter_one() {
+        let [short, average, long] = [1, 120, 1_200].map(|words| counted(&"lock".to_owned().add(words)));
+        assert!((average - 1.0).abs() < 1e-4, "{average}");
+        assert!(long > 0.0 && long < 0.5 && short > 1.2 && short < 1.5, "{short} {long}");
+        let repeated = |times: usize| counted(&"lock. ".repeat(times).add(120 - times + 1));
+        let (two, three) = (repeated(2), repeated(3));
+        assert!(two > average && three > two && two - average > three - two, "{average} {two} {three}");
+    }
+
+    trait Add {
+        /// The text with other words up to this number.
+        fn add(&self, words: usize) -> String;
+    }
+
+    impl Add for String {
+        fn add(&self, words: usize) -> String {
+            format!("{self}{}", " filler".repeat(words - 1))
+        }
+    }
+
+    #[test]
+    fn words_are_joined_where_the_query_joins_them_and_one_follows_the_other_at_once() {
+        let mut ask = ask("take file lock");
+        ask.wanted[1].is_joined = true;
+        let judge = Judge::new(&ask, None);
+        let score = |text| judge.judge(text).unwrap();
+        let apart = score("lock file take");
+        for (text, is_more) in [
+            ("take lock file", false),
+            ("lock take file", false),
+            ("lock file take", false),
+            ("take file lock", true),
+            ("file lock take", true),
+            // The two that are not joined by the query.
+            ("lock take file", false),
+        ] {
+            assert_eq!(score(text) > apart + 1e-4, is_more, "{text}");
+        }
+        let [joined, with_a_word_between] =
+            ["file lock take it", "file it lock take"].map(|text| judge.judge(text).unwrap());
+        assert!(joined > with_a_word_between);
+        let [together, in_two_sentences] =
+            ["it. file lock", "file. lock it"].map(|text| judge.judge(text).unwrap());
+        assert!(together > in_two_sentences);
+    }
+
+    #[test]
+    fn a_sentence_that_asks_tells_less_and_one_with_what_is_expected_more() {
+        let ask = ask("file lock");
+        let judge = Judge::new(&ask, None);
+        let seen = |is_met: bool| {
+            let mut seen = Seen::default();
+            seen.is_met = is_met;
+            Found { mask: 0b01, seen, ..Found::default() }
+        };
+        let told = |is_met, asks| judge.sentence(&seen(is_met), 0, asks);
+        let plain = told(false, false);
+        assert!(told(false, true) < plain && told(false, true) > 0.5 * plain);
+        assert!(told(true, false) > plain && told(true, false) < 1.5 * plain);
+        assert!((told(true, true) * plain - told(true, false) * told(false, true)).abs() < 1e-2);
+        let hinted = Ask { hint: Some(super::super::hint::Hint::Number), ..ask.clone() };
+        let score = |text| Judge::new(&hinted, None).judge(text).unwrap();
+        assert!(score("the lock has 8443") > score("the lock has some"));
+        assert!(score("the lock has some.") > score("the lock has some?"));
+    }
+
+    #[test]
+    fn the_share_is_the_largest_part_of_the_telling_words_that_a_sentence_has() {
+        let ask = ask("which file lock port");
+        for (text, share) in [
+            ("nothing", 0.0),
+            ("which one", 0.0),
+            ("file", 1.0 / 3.0),
+            ("file. lock port. which", 2.0 / 3.0),
+            ("which port, file, lock, file", 1.0),
+        ] {
+            let judge = Judge::new(&ask, None);
+            judge.judge(text);
+            assert!((judge.share() - share).abs() < 1e-6, "{text}: {}", judge.share());
+        }
+        let judge = Judge::new(&ask, None);
+        judge.judge("file lock");
+        judge.judge("file");
+        assert!(judge.share() > 0.6, "a later text takes nothing away");
+    }
+
+    #[test]
+    fn a_word_is_found_in_whatever_letters_it_is_written() {
+        for (query, text) in [
+            ("lock", "LOCK"),
+            ("lock", "lOCK"),
+            ("größe", "GRÖSSE größe"),
+            ("öl", "Öl"),
+            ("Öl", "öl"),
+            ("file_lock", "a file-lock"),
+        ] {
+            assert!(Judge::new(&ask(query), None).judge(text).is_some(), "{query} in {text}");
+        }
+        let score = |text| Judge::new(&ask("lock"), None).judge(text);
+        assert!(["LOCK", "Lock", "lOcK"].iter().all(|text| score(text) == score("lock")));
+        assert_eq!(Judge::new(&ask("lock"), None).judge("lo ck clock -- locker"), None);
+        assert_eq!(Judge::new(&ask("lock"), None).judge(""), None);
+    }
+
+    #[test]
+    fn a_word_of_the_family_counts_between_the_stem_and_a_typing_error() {
+        let wanted = Wanted {
+            kin: vec!["chose".to_owned()],
+            near: vec!["chooz".to_owned(), "chose".to_owned()],
+            weight: 1.0,
+            ..Wanted::new("choose".to_owned(), "choos".to_owned())
+        };
+        let ask = Ask { wanted: vec![Wanted::new("it".into(), "it".into()), wanted], ..Ask::default() };
+        let judge = Judge::new(&ask, None);
+        let counts = ["choose", "choosing", "chose", "chooz"].map(|word| judge.meant(word).unwrap());
+        assert!(counts.iter().all(|(place, _)| *place == 1));
+        assert!(counts.is_sorted_by(|(_, more), (_, less)| more > less), "{counts:?}");
+        assert!((counts[0].1 - 1.0).abs() < f32::EPSILON && judge.meant("other").is_none());
+    }
+
+    #[test]
+    fn all_phrases_must_stand_in_a_text_as_they_are() {
+        let phrase = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        let phrases = vec![phrase(&["file", "lock"]), phrase(&["one", "machine"])];
+        let ask = Ask { phrases, ..ask("file lock one machine") };
+        let judge = Judge::new(&ask, None);
+        for (text, is_answer) in [
+            ("A file lock for one machine", true),
+            ("One machine: File, Lock.", true),
+            ("the file lock", false),
+            ("one machine", false),
+            ("the file and lock of one machine", false),
+            ("locked files: file locks for one machine", false),
+            ("file", false),
+        ] {
+            assert_eq!(judge.judge(text).is_some(), is_answer, "{text}");
+        }
+    }
+
     #[test]
     fn a_sign_within_a_word_ends_no_sentence() {
         let found: Vec<&str> = sentences("See src/a.rs, v1.5. Why? \nDone").collect();

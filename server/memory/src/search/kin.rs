@@ -115,4 +115,21 @@ mod tests {
         }
         assert!(kin("her").is_empty() && !kin("port").contains(&"portal".to_owned()));
     }
+
+    #[test]
+    fn an_ending_is_put_to_a_stem_that_is_long_enough_and_of_plain_letters() {
+        for (stem, expected) in [
+            ("fail", &["failur", "failer"][..]),
+            ("failur", &["failurur", "fail", "failurer"]),
+            ("log", &[]),
+            ("logs", &["logsur", "logser"]),
+            ("größ", &[]),
+            // The shorter one of both has four letters.
+            ("amit", &["amitur", "amiter", "amiss"]),
+            ("mit", &[]),
+            ("choos", &["chose", "chosen", "choic"]),
+        ] {
+            assert_eq!(kin(stem), expected, "{stem}");
+        }
+    }
 }

@@ -25,6 +25,8 @@ mod groups;
 mod hint;
 mod judge;
 mod kin;
+#[cfg(test)]
+mod machine;
 mod meant;
 mod memory;
 mod pace;

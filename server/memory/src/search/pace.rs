@@ -66,3 +66,66 @@ pub(super) fn joined(parts: &[SegmentMeta], has_gained_much: bool) -> Vec<Vec<Se
 pub(super) fn worn(parts: &[SegmentMeta]) -> Vec<Vec<SegmentId>> {
     parts.iter().filter(|part| part.has_deletes()).map(|part| vec![part.id()]).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use tantivy::Index;
+
+    use super::super::machine::Machine;
+    use super::super::schema::schema;
+    use super::*;
+
+    #[test]
+    fn only_very_much_is_read_at_a_low_pace() {
+        assert_eq!([0, MUCH_BYTES].map(Pace::of), [Pace::USUAL; 2]);
+        let long = Pace::of(MUCH_BYTES + 1);
+        assert!(long.is_low && long.threads > 1 && long.stage_bytes > Pace::USUAL.stage_bytes);
+    }
+
+    fn parts(pages: &[u32]) -> Vec<SegmentMeta> {
+        let index = Index::create_in_ram(schema().0);
+        pages.iter().map(|pages| index.new_segment_meta(SegmentId::generate_random(), *pages)).collect()
+    }
+
+    #[test]
+    fn much_that_was_gained_makes_all_parts_one_unless_that_is_much_work() {
+        for (pages, has_gained_much, sizes) in [
+            (&[10, 20, 30][..], true, &[3][..]),
+            (&[LARGE_PAGES - 1, 1], true, &[2]),
+            (&[LARGE_PAGES, 1], true, &[]),
+            (&[10, 20, 30], false, &[]),
+            (&[10; PARTS - 1], false, &[]),
+            (&[10; PARTS], false, &[PARTS]),
+        ] {
+            let parts = parts(pages);
+            let found: Vec<usize> = joined(&parts, has_gained_much).iter().map(Vec::len).collect();
+            assert_eq!(found, sizes, "{pages:?} {has_gained_much}");
+        }
+    }
+
+    #[test]
+    fn a_part_of_which_nothing_was_deleted_is_not_worn() {
+        assert!(worn(&parts(&[10, 20])).is_empty());
+        let machine = Machine::new();
+        for session in ["one", "two", "three", "gone"] {
+            machine.say(session, "user", "alpha", None);
+        }
+        let mut memory = machine.open();
+        let metas = |memory: &super::super::memory::Memory| {
+            memory.reader.searcher().index().searchable_segment_metas().unwrap()
+        };
+        memory.refresh().unwrap();
+        memory.flush().unwrap();
+        assert!(worn(&metas(&memory)).is_empty());
+        entraclaw_seams::storage::Storage::remove(&machine.storage, &Machine::path("gone")).unwrap();
+        memory.refresh().unwrap();
+        memory.flush().unwrap();
+        machine.say("five", "user", "alpha", None);
+        memory.refresh().unwrap();
+        memory.flush().unwrap();
+        let parts = metas(&memory);
+        let expected: Vec<_> =
+            parts.iter().filter(|part| part.has_deletes()).map(|part| vec![part.id()]).collect();
+        assert_eq!((worn(&parts), expected.len(), parts.len()), (expected, 1, 2));
+    }
+}

@@ -114,3 +114,70 @@ pub(super) fn kept(document: &TantivyDocument, fields: Fields) -> Vec<Message> {
 pub(super) fn places(lines: impl Iterator<Item = u64>, nths: impl Iterator<Item = u64>) -> Vec<Place> {
     lines.zip(nths).map(|(line, nth)| Place { line, nth }).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::super::machine::Machine;
+    use super::*;
+
+    /// The pages of an index: the role and the messages of each.
+    fn pages(machine: &Machine) -> Vec<(u64, usize)> {
+        let mut memory = machine.open();
+        memory.refresh().unwrap();
+        memory.flush().unwrap();
+        let mut found = Vec::new();
+        for segment in memory.reader.searcher().segment_readers() {
+            let fast = segment.fast_fields();
+            let (role, line) = (fast.u64("role").unwrap(), fast.u64("line").unwrap());
+            for doc in segment.doc_ids_alive() {
+                found.push((role.first(doc).unwrap(), line.values_for_doc(doc).count()));
+            }
+        }
+        found.sort_unstable();
+        found
+    }
+
+    #[rstest]
+    #[case::as_many_as_fit(MESSAGES_MAX, 1, &[24])]
+    #[case::one_more(MESSAGES_MAX + 1, 1, &[1, 24])]
+    #[case::as_long_as_fit(2, BYTES_MAX / 2, &[2])]
+    #[case::a_byte_more(2, BYTES_MAX / 2 + 1, &[1, 1])]
+    #[case::three(3, BYTES_MAX / 2, &[1, 2])]
+    #[case::longer_than_a_page(2, BYTES_MAX + 1, &[1, 1])]
+    fn a_page_is_full_by_its_messages_or_by_their_bytes(
+        #[case] messages: usize,
+        #[case] bytes: usize,
+        #[case] expected: &[usize],
+    ) {
+        let machine = Machine::new();
+        for _ in 0..messages {
+            machine.say("one", "user", &"x".repeat(bytes), None);
+        }
+        let found: Vec<usize> = pages(&machine).into_iter().map(|(_, messages)| messages).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn each_role_and_each_file_has_pages_of_its_own() {
+        let machine = Machine::new();
+        for session in ["one", "two"] {
+            machine.say(session, "user", "why", None);
+            machine.call(session, "Bash", "ls");
+            machine.say(session, "assistant", "so", None);
+            machine.say(session, "user", "and", None);
+            let summary =
+                serde_json::json!({"type": "user", "message": {"content": "all"}, "isCompactSummary": true});
+            machine.line(session, &summary);
+        }
+        let expected = [(0, 2), (1, 1), (2, 1), (3, 1)];
+        assert_eq!(pages(&machine), expected.map(|page| [page; 2]).concat());
+    }
+
+    #[test]
+    fn a_place_is_a_line_and_a_number_in_it() {
+        let found = places([4, 9].into_iter(), [0, 2, 7].into_iter());
+        assert_eq!(found, [Place { line: 4, nth: 0 }, Place { line: 9, nth: 2 }]);
+    }
+}

@@ -96,3 +96,66 @@ pub struct Answer {
     /// Whether there may be more sessions than `total`: a phrase of common words stands in too many places to look at all.
     pub is_cut: bool,
 }
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::super::machine::{message, session};
+    use super::*;
+
+    #[rstest]
+    #[case("/home/alice/project", "/home/alice/project", true)]
+    #[case("/home/alice/project", "/home/alice/project/", true)]
+    #[case("/home/alice/project", "/home/alice", true)]
+    #[case("/home/alice/project", "/home/al", false)]
+    #[case("/home/alice", "/home/alice/project", false)]
+    #[case("/home/alice/project", "/", true)]
+    #[case("C:\\alice\\project", "C:\\alice\\", true)]
+    #[case("C:\\alice\\project", "C:\\al", false)]
+    fn a_session_is_in_a_folder_or_below_it(#[case] own: &str, #[case] folder: &str, #[case] is_in: bool) {
+        let session = Session { folder: Some(own.to_owned()), ..session("one", None, "/one") };
+        assert_eq!(is_below(&session, folder), is_in);
+        let filter = |agent| Filter { agent, folder: Some(folder.to_owned()), ..Filter::default() };
+        assert_eq!(filter(None).takes_session(&session), is_in);
+        assert_eq!(filter(Some(Agent::Claude)).takes_session(&session), is_in);
+        assert!(!filter(Some(Agent::Codex)).takes_session(&session));
+    }
+
+    #[test]
+    fn a_session_without_a_folder_is_in_none() {
+        assert!(!is_below(&session("one", None, "/one"), "/home"));
+        assert!(Filter::default().takes_session(&session("one", None, "/one")));
+    }
+
+    #[test]
+    fn a_message_passes_all_that_is_asked_of_it() {
+        let at: Timestamp = "2026-05-01T00:00:10Z".parse().unwrap();
+        let later = at + jiff::SignedDuration::from_nanos(1);
+        let call = Message { at: Some(at), tool: Some("Bash".to_owned()), ..message(Role::Tool, "ls") };
+        let timeless = Message { at: None, ..call.clone() };
+        let tool = |name: &str| Filter { tool: Some(name.to_owned()), ..Filter::default() };
+        let role = |role| Filter { role: Some(role), ..Filter::default() };
+        let since = |since| Filter { since: Some(since), ..Filter::default() };
+        let until = |until| Filter { until: Some(until), ..Filter::default() };
+        for (filter, takes, takes_timeless) in [
+            (Filter::default(), true, true),
+            (tool("Bash"), true, true),
+            (tool("bash"), false, false),
+            (role(Role::Tool), true, true),
+            (role(Role::User), false, false),
+            (since(at), true, false),
+            (since(later), false, false),
+            (until(at), false, false),
+            (until(later), true, false),
+            (Filter { role: Some(Role::User), ..tool("Bash") }, false, false),
+            (Filter { since: Some(later), ..tool("Bash") }, false, false),
+        ] {
+            assert_eq!(filter.takes_message(&call), takes, "{filter:?}");
+            assert_eq!(filter.takes_message(&timeless), takes_timeless, "{filter:?}");
+            assert_eq!(filter.is_of_sessions(), filter == Filter::default());
+        }
+        let of_sessions = Filter { agent: Some(Agent::Codex), folder: Some("/".into()), ..Filter::default() };
+        assert!(of_sessions.is_of_sessions());
+    }
+}

@@ -104,4 +104,51 @@ mod tests {
         let shown = snippet(&text, &ask(&[("redis", 1.0)]));
         assert!(shown.starts_with("the first redis"), "{shown}");
     }
+    #[test]
+    fn a_line_takes_as_many_words_as_it_may_have_characters() {
+        let line = |words: &[&str], begin: usize| from(words, begin);
+        assert_eq!(line(&["one", "two"], 0), "one two");
+        assert_eq!(line(&["one", "two"], 1), "…two");
+        assert_eq!(line(&[], 0), "");
+        let (fits, too_many) = (vec!["ä"; CHARS_MAX / 2], vec!["ä"; CHARS_MAX / 2 + 1]);
+        assert_eq!(line(&fits, 0), fits.join(" "));
+        assert_eq!(line(&too_many, 0), format!("{}…", fits.join(" ")));
+        assert_eq!(line(&too_many, 1), format!("…{}", fits.join(" ")));
+        let long = "ä".repeat(CHARS_MAX);
+        assert_eq!(line(&["a", &long], 0), "a…");
+        assert_eq!(line(&[&long, "a"], 0), format!("{long}…"));
+        let longer = "ä".repeat(CHARS_MAX + 1);
+        assert_eq!(line(&[&longer], 0), format!("{}……", "ä".repeat(CHARS_MAX - 1)));
+    }
+
+    #[test]
+    fn a_few_words_lead_to_the_first_hit() {
+        let text = |before: usize| format!("{}redis after", "w ".repeat(before));
+        let ask = ask(&[("redis", 1.0)]);
+        assert_eq!(snippet(&text(LEAD), &ask), text(LEAD));
+        assert_eq!(snippet(&text(LEAD + 1), &ask), format!("…{}", text(LEAD)));
+    }
+
+    #[test]
+    fn what_stands_within_a_window_of_words_tells_together() {
+        let ask = ask(&[("redis", 1.0), ("cache", 1.0), ("queue", 1.5)]);
+        let apart = |words: usize| {
+            let filler = "w ".repeat(words);
+            format!("queue {}redis {filler}cache", "w ".repeat(2 * WINDOW))
+        };
+        assert!(snippet(&apart(WINDOW - 2), &ask).contains("redis"));
+        assert!(snippet(&apart(WINDOW - 1), &ask).starts_with("queue"));
+    }
+
+    #[test]
+    fn a_part_of_a_text_has_the_words_themselves_their_family_and_typing_errors() {
+        let mut ask = ask(&[("choose", 1.0), ("lock", 1.0)]);
+        ask.wanted[0].kin = vec!["chose".to_owned()];
+        ask.wanted[1].near = vec!["loock".to_owned()];
+        for (token, expected) in
+            [("choosing,", 0b01), ("Chose", 0b01), ("loock.", 0b10), ("chose/lock", 0b11), ("other", 0)]
+        {
+            assert_eq!(bits(token, &ask), expected, "{token}");
+        }
+    }
 }

@@ -225,6 +225,9 @@ fn revisions(text: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
+
+    use super::super::machine::{Machine, message};
     use super::*;
 
     #[test]
@@ -239,6 +242,142 @@ mod tests {
     fn a_name_is_no_word_of_revision_nor_a_common_one() {
         let found: Vec<String> = names("Use Redis for the cache instead of it").into_iter().collect();
         assert_eq!(found, ["cach", "redi"]);
+    }
+
+    #[test]
+    fn each_revision_is_shown_with_its_own_neighbours() {
+        let found = revisions("Undo it. One. Two. Three. Never mind; that is all");
+        assert_eq!(found, ["Undo it. One.", " Three. Never mind; that is all"]);
+        // Neither a part of a phrase nor its words apart.
+        assert!(revisions("We went back home. Change the plan. A mind changed; no such longer!").is_empty());
+    }
+
+    #[rstest]
+    #[case(0, 8)]
+    #[case(160, 8)]
+    #[case(179, 8)]
+    #[case(180, 9)]
+    #[case(2_000, 100)]
+    fn a_word_of_few_pages_is_rare(#[case] pages: u64, #[case] most_pages: u64) {
+        assert_eq!(most(pages), most_pages);
+    }
+
+    /// Sessions of many pages, in all of which a common word stands.
+    fn machine(first: &str, later: &str, role: &str) -> Machine {
+        let machine = Machine::new();
+        for n in 0..12 {
+            machine.say(&format!("other{n}"), "user", "the weather of today", None);
+        }
+        machine.say("one", "assistant", first, None);
+        machine.say("one", role, later, None);
+        machine
+    }
+
+    #[rstest]
+    #[case::a_rare_word_that_was_asked_for("redis", "We take Redis.", "Scratch that. No Redis.", true)]
+    #[case::two_rare_words_of_the_hit(
+        "queue",
+        "The queue is for Redis and Kafka.",
+        "Redis and Kafka are out instead.",
+        true
+    )]
+    #[case::one_rare_word_that_was_not_asked_for(
+        "queue",
+        "The queue is for Redis.",
+        "Redis is out instead.",
+        false
+    )]
+    #[case::a_common_word_that_was_asked_for(
+        "weather redis",
+        "Redis and the weather.",
+        "The weather is bad instead.",
+        false
+    )]
+    #[case::nothing_of_the_hit("redis", "We take Redis.", "Use tabs instead.", false)]
+    #[case::too_far_away(
+        "redis",
+        "We take Redis.",
+        "Redis. One. Two. Use tabs instead. One. Two. Redis.",
+        false
+    )]
+    #[case::no_revision("redis", "We take Redis.", "Redis is fine.", false)]
+    fn what_speaks_of_the_same_thing_and_takes_it_back_is_told(
+        #[case] query: &str,
+        #[case] first: &str,
+        #[case] later: &str,
+        #[case] is_told: bool,
+        #[values("user", "assistant")] role: &str,
+    ) {
+        let mut memory = machine(first, later, role).open();
+        memory.refresh().unwrap();
+        memory.flush().unwrap();
+        let told = told(&memory, query, first);
+        assert_eq!(told.is_some(), is_told, "{told:?}");
+        assert!(told.is_none_or(|told| told.text == later));
+    }
+
+    fn told(memory: &Memory, query: &str, first: &str) -> Option<Later> {
+        let files = memory.catalog.files.iter();
+        let file = *files.clone().find(|(_, entry)| entry.mark.session.id == "one").unwrap().0;
+        let hit = Judged { message: message(Role::Assistant, first), file, score: 1.0 };
+        memory.superseded(&hit, &memory.ask(query).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn the_first_later_message_of_a_person_or_the_agent_is_told() {
+        let machine = machine("We take Redis.", "We drop Redis instead.", "user");
+        machine.say("one", "user", "Scratch that, Redis it is.", None);
+        machine.call("call", "Bash", "echo we drop redis instead");
+        machine.call("side", "Bash", "true");
+        let mut memory = machine.open();
+        memory.refresh().unwrap();
+        for _ in 0..2 {
+            assert_eq!(told(&memory, "redis", "We take Redis.").unwrap().text, "We drop Redis instead.");
+            memory.flush().unwrap();
+        }
+        for (role, is_side) in [("user", true), ("summary", false)] {
+            let machine = Machine::new();
+            machine.say("one", "user", "We take Redis.", None);
+            let said = serde_json::json!({
+                "type": "user", "message": {"content": "We drop Redis instead."}, "isSidechain": is_side,
+                "isCompactSummary": role == "summary",
+            });
+            machine.line("one", &said);
+            machine.call("one", "Bash", "echo we drop redis instead");
+            let mut memory = machine.open();
+            memory.refresh().unwrap();
+            for _ in 0..2 {
+                assert_eq!(told(&memory, "redis", "We take Redis."), None, "{role}");
+                memory.flush().unwrap();
+            }
+        }
+    }
+
+    #[test]
+    fn a_message_takes_back_nothing_that_is_said_after_it_or_in_it() {
+        let text = "We drop Redis instead.";
+        let machine = machine(text, "Redis is out.", "user");
+        let mut memory = machine.open();
+        memory.refresh().unwrap();
+        for _ in 0..2 {
+            assert_eq!(told(&memory, "redis", text), None);
+            memory.flush().unwrap();
+        }
+    }
+
+    #[test]
+    fn of_many_later_pages_the_last_ones_are_looked_at() {
+        let machine = Machine::new();
+        machine.say("one", "user", "We take Redis.", None);
+        for n in 0..6 {
+            // More than a page.
+            machine.say("one", "user", &format!("Instead of Redis {n}. {}", "filler ".repeat(2_000)), None);
+        }
+        let mut memory = machine.open();
+        memory.refresh().unwrap();
+        memory.flush().unwrap();
+        let told = told(&memory, "redis", "We take Redis.").unwrap();
+        assert!(told.text.starts_with("Instead of Redis 2."), "{told:?}");
     }
 
     #[test]

@@ -64,3 +64,35 @@ pub(super) fn recency(at: Option<Timestamp>, now: Timestamp) -> f32 {
     let days = (now.as_second() - at.as_second()).max(0) as f32 / DAY_SECONDS;
     (-days / RECENCY_DAYS).exp2()
 }
+
+#[cfg(test)]
+mod tests {
+    use jiff::ToSpan as _;
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::of_this_moment(0, 1.0)]
+    #[case::of_the_future(-48, 1.0)]
+    #[case::of_a_month_ago(30 * 24, 0.5)]
+    #[case::of_two_months_ago(60 * 24, 0.25)]
+    #[case::of_half_a_month_ago(15 * 24, std::f32::consts::FRAC_1_SQRT_2)]
+    fn half_of_what_is_recent_is_left_after_a_month(#[case] hours: i64, #[case] expected: f32) {
+        let now: Timestamp = "2026-11-26T12:00:00Z".parse().unwrap();
+        let found = recency(Some(now - hours.hours()), now);
+        assert!((found - expected).abs() < 1e-6, "{found}");
+        assert!(recency(None, now).abs() < f32::EPSILON);
+    }
+
+    #[test]
+    fn a_score_is_multiplied_by_the_weight_of_the_role_and_a_little_by_the_age() {
+        for (role, weight) in (0..).zip(ROLES) {
+            assert!((multiplier(role, 0.0) - weight).abs() < f32::EPSILON);
+            let (recent, half) = (multiplier(role, 1.0) / weight, multiplier(role, 0.5) / weight);
+            assert!(recent > 1.1 && recent < 1.3, "{recent}");
+            assert!((recent - 1.0 - 2.0 * (half - 1.0)).abs() < 1e-6, "{half} {recent}");
+        }
+        assert!((multiplier(99, 0.0) - 1.0).abs() < f32::EPSILON, "a role of another version");
+    }
+}

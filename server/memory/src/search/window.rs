@@ -81,7 +81,11 @@ mod tests {
     #[rstest]
     #[case::alone(&[4], "")]
     #[case::near(&[8, 4], "two\nthree\n")]
+    #[case::the_same_line(&[8, 8], "three\n")]
+    #[case::as_far_as_may_be(&[4, BYTES_MAX - TAIL_BYTES + 4], "two\nthree\n")]
+    #[case::too_far(&[4, BYTES_MAX - TAIL_BYTES + 5], "")]
     #[case::far(&[4, BYTES_MAX], "")]
+    #[case::none(&[], "")]
     fn places_that_stand_near_each_other_are_read_at_once(#[case] lines: &[u64], #[case] read: &str) {
         let storage = MemoryStorage::new();
         storage.replace("log", b"one\ntwo\nthree\n").unwrap();
@@ -89,5 +93,33 @@ mod tests {
         let places: Vec<Place> = lines.iter().map(|line| Place { line: *line, nth: 0 }).collect();
         let window = Window::over(&files, Path::new("/log"), &places);
         assert_eq!(String::from_utf8_lossy(window.bytes()), read);
+    }
+    #[test]
+    fn what_is_in_memory_is_read_from_there_and_the_rest_from_the_file() {
+        let storage = MemoryStorage::new();
+        storage.create_dir("a").unwrap();
+        storage.replace("a/log", b"one\ntwo\nthree\n").unwrap();
+        storage.replace("a/other", b"another file").unwrap();
+        let files = SimulatedFiles::new(storage.clone(), Arc::new(SystemClock));
+        let places = [4, 8].map(|line| Place { line, nth: 0 });
+        let window = Window::over(&files, Path::new("/a/log"), &places);
+        storage.replace("a/log", b"ONE\nTWO\nTHREE\nFOUR\n").unwrap();
+        for (path, offset, len, expected) in [
+            ("/a/log", 4, 3, "two"),
+            ("/a/log", 4, 99, "two\nthree\n"),
+            ("/a/log", 13, 9, "\n"),
+            ("/a/log", 14, 4, "FOUR"),
+            ("/a/log", 3, 4, "\nTWO"),
+            ("/a/log", 99, 4, ""),
+            ("/a/other", 4, 3, "her"),
+        ] {
+            let read = window.read(Path::new(path), offset, len).unwrap();
+            assert_eq!(String::from_utf8_lossy(&read), expected, "{path} from {offset}");
+        }
+        assert_eq!(window.look(Path::new("/a/other")).unwrap(), files.look(Path::new("/a/other")).unwrap());
+        assert!(window.exists(Path::new("/a/other")) && !window.exists(Path::new("/a/third")));
+        assert_eq!(*window.list(Path::new("/a")).unwrap(), *files.list(Path::new("/a")).unwrap());
+        assert_eq!(window.folder(Path::new("/a/other")), None);
+        assert_eq!(window.folder(Path::new("/a")), Some("/a".into()));
     }
 }
