@@ -36,6 +36,8 @@ pub(crate) fn cut_bytes(text: &str, bytes_max: usize) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
+
     use super::*;
 
     #[test]
@@ -46,5 +48,32 @@ mod tests {
             "{shown}"
         );
         assert_eq!(safe_line("one\ntwo\nthree", 9), "one two …");
+    }
+    #[rstest]
+    #[case("", 0, "")]
+    #[case("abc", 3, "abc")]
+    #[case("abc", 2, "a…")]
+    #[case("äöü", 3, "äöü")]
+    #[case("äöü", 2, "ä…")]
+    #[case("abc", 1, "…")]
+    #[case("abc", 0, "…")]
+    fn a_text_is_cut_by_its_characters(#[case] text: &str, #[case] chars_max: usize, #[case] expected: &str) {
+        assert_eq!(cut(text, chars_max), expected);
+    }
+
+    #[rstest]
+    #[case("abc", 3, "abc")]
+    #[case("abc", 9, "abc")]
+    #[case("abc", 2, "ab")]
+    #[case("aäb", 2, "a")]
+    #[case("aäb", 3, "aä")]
+    #[case("🦀", 3, "")]
+    #[case("", 0, "")]
+    fn a_beginning_ends_with_a_whole_character(
+        #[case] text: &str,
+        #[case] bytes_max: usize,
+        #[case] expected: &str,
+    ) {
+        assert_eq!(cut_bytes(text, bytes_max), expected);
     }
 }

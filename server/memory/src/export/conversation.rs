@@ -134,7 +134,17 @@ fn requests(whole: &Whole) -> Vec<Request> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use entraclaw_seams::clock::SystemClock;
+    use entraclaw_seams::storage::MemoryStorage;
+    use rstest::rstest;
+
     use super::*;
+    use crate::files::SimulatedFiles;
+    use crate::stores::{Agent, Homes, Message, Place, Session, System, Tally};
 
     #[test]
     fn of_a_request_that_is_too_long_the_beginnings_of_both_parts_stay() {
@@ -147,5 +157,92 @@ mod tests {
         assert_eq!(long.cut(101), cut(50, 51));
         let asked = Request { user_message: "a".to_owned(), ..long };
         assert_eq!(asked.cut(20), Request { user_message: "a".to_owned(), ..cut(0, 19) });
+    }
+    fn whole(messages: &[(Role, &str, bool)]) -> Whole {
+        let said = |(role, text, is_side): &(Role, &str, bool)| Message {
+            role: *role,
+            text: (*text).to_owned(),
+            at: None,
+            tool: None,
+            is_side: *is_side,
+            place: Place::default(),
+        };
+        let session = Session {
+            agent: Agent::Claude,
+            id: "one".to_owned(),
+            folder: None,
+            title: None,
+            version: None,
+            started: None,
+            last: None,
+            file: "/one.jsonl".into(),
+        };
+        let modified = "2026-11-27T00:00:00Z".parse().unwrap();
+        Whole { session, messages: messages.iter().map(said).collect(), modified, tally: Tally::default() }
+    }
+
+    #[test]
+    fn a_request_has_all_that_was_answered_to_it() {
+        let found = requests(&whole(&[
+            (Role::Assistant, "Hello.", false),
+            (Role::Summary, "all", false),
+            (Role::User, "a task", true),
+            (Role::User, "why", false),
+            (Role::Tool, "ls", false),
+            (Role::Assistant, "One.", false),
+            (Role::Assistant, "beside", true),
+            (Role::Assistant, "Two.", false),
+            (Role::User, "and", false),
+        ]));
+        let request =
+            |user: &str, model: &str| Request { user_message: user.to_owned(), response: model.to_owned() };
+        assert_eq!(found, [request("", "Hello."), request("why", "One.\n\nTwo."), request("and", "")]);
+        assert!(requests(&whole(&[(Role::Tool, "ls", false)])).is_empty());
+    }
+
+    /// A library with a session of five requests, each of which has a thousand bytes with its answer.
+    fn library() -> Library {
+        let storage = MemoryStorage::new();
+        let mut out = String::new();
+        for n in 0..5 {
+            for (role, text) in [("user", format!("u{n}{}", "x".repeat(398))), ("assistant", "y".repeat(600))]
+            {
+                let line =
+                    serde_json::json!({"type": role, "message": {"content": text}, "sessionId": "one"});
+                out.push_str(&line.to_string());
+                out.push('\n');
+            }
+        }
+        storage.set_bytes("home/alice/.claude/projects/-p/one.jsonl", out.as_bytes());
+        let files = SimulatedFiles::new(storage, Arc::new(SystemClock));
+        let homes = Homes { home: "/home/alice".into(), variables: BTreeMap::new(), system: System::Linux };
+        Library::new(Arc::new(files), homes)
+    }
+
+    #[rstest]
+    #[case::all(0, 100, 200_000, &[0, 1, 2, 3, 4], None)]
+    #[case::as_many_as_there_are(0, 5, 5_000, &[0, 1, 2, 3, 4], None)]
+    #[case::so_many(1, 2, 200_000, &[1, 2], Some(3))]
+    #[case::so_many_bytes(0, 100, 3_000, &[0, 1, 2], Some(3))]
+    #[case::a_byte_less(0, 100, 2_999, &[0, 1], Some(2))]
+    #[case::the_last(4, 100, 3_000, &[4], None)]
+    #[case::behind_the_last(5, 100, 3_000, &[], None)]
+    #[case::far_behind(usize::MAX, 100, 3_000, &[], None)]
+    #[case::at_least_one(2, 0, 0, &[2], Some(3))]
+    fn a_page_has_so_many_requests_and_bytes_and_says_where_the_next_begins(
+        #[case] offset: usize,
+        #[case] requests_max: usize,
+        #[case] bytes_max: usize,
+        #[case] expected: &[usize],
+        #[case] next: Option<usize>,
+    ) {
+        let wanted = Wanted { session: "one", agent: None, workspace: Path::new("/") };
+        let page = Page { offset, requests_max, bytes_max };
+        let found = conversation(&mut library(), &wanted, page).unwrap();
+        let begins: Vec<String> =
+            found.requests.iter().map(|request| request.user_message[..2].to_owned()).collect();
+        let expected: Vec<String> = expected.iter().map(|n| format!("u{n}")).collect();
+        assert_eq!((begins, found.next_offset, found.id.as_str()), (expected, next, "one"));
+        assert!(found.requests.iter().all(|request| request.user_message.len() == 400));
     }
 }

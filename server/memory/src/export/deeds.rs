@@ -131,6 +131,7 @@ fn addresses(call: &str) -> impl Iterator<Item = String> + '_ {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use rstest::rstest;
 
     use super::*;
 
@@ -177,5 +178,94 @@ mod tests {
                 prop_assert!(found.iter().all(|path| !path.contains('\n') && path.chars().count() <= PATH_CHARS_MAX));
             }
         }
+    }
+    #[rstest]
+    #[case("/p/a.rs", true)]
+    #[case("/p/a b", true)]
+    #[case("/p", true)]
+    #[case("C:\\p\\a.rs", true)]
+    #[case("C:/p/a b", true)]
+    #[case("src/a.rs", true)]
+    #[case("src\\a.rs", true)]
+    #[case("a.toml", true)]
+    #[case(".gitignore", true)]
+    #[case("a.abcdefghij", true)]
+    #[case("a.abcdefghijk", false)]
+    #[case("a.", false)]
+    #[case("a.r-s", false)]
+    #[case("a.rs b.rs", false)]
+    #[case("src/a", false)]
+    #[case("src.d/a", false)]
+    #[case("// a comment.rs", false)]
+    #[case("//host/a.rs", false)]
+    #[case("", false)]
+    #[case("/p/a(b).rs", false)]
+    #[case("/p/{a}.rs", false)]
+    #[case("\"a.rs\"", false)]
+    #[case("'a.rs'", false)]
+    #[case("<a.rs", false)]
+    #[case("a>b.rs", false)]
+    #[case("/p/a;", false)]
+    #[case("`a.rs`", false)]
+    fn a_line_that_is_whole_or_ends_like_a_file_is_a_path(#[case] line: &str, #[case] expected: bool) {
+        assert_eq!(is_path(line), expected);
+    }
+
+    #[test]
+    fn a_path_is_as_long_as_a_path_may_be() {
+        let longest = format!("/{}", "p".repeat(PATH_CHARS_MAX - 1));
+        assert!(is_path(&longest) && !is_path(&format!("{longest}p")));
+        assert!(is_absolute("/p") && is_absolute("C:\\p") && is_absolute("C:/p"));
+        assert!(!is_absolute("p/a") && !is_absolute("C:p") && !is_absolute("C:") && !is_absolute(""));
+    }
+
+    #[test]
+    fn a_whole_path_is_taken_before_another_one_and_of_each_kind_the_first() {
+        assert_eq!(changed("Write", "a.rs\n/p/b.rs\n/p/c.rs"), ["/p/b.rs"]);
+        assert_eq!(changed("Write", "let a = 1;\n  b.rs  \nc.rs"), ["b.rs"]);
+        let mark = |n: usize| format!("*** Update File: {n}.rs\n");
+        let patch: String = (0..=FILES_OF_CALL_MAX).map(mark).collect();
+        assert_eq!(changed("apply_patch", &patch).len(), FILES_OF_CALL_MAX);
+        let all =
+            "*** Add File: a\n*** Update File: b\n*** Delete File: c\n*** Move to: d\n +*** Add File: e";
+        assert_eq!(changed("apply_patch", all), ["a", "b", "c", "d"]);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_editor_names_files_by_their_addresses() {
+        let call = "[](file:///p/a.rs) and [](file:///p/b%20c.rs#L1-2) and [](https://contoso.com/d.rs)";
+        assert_eq!(changed("copilot_replaceString", call), ["/p/a.rs", "/p/b c.rs"]);
+        let many = "[](file:///p/a.rs) ".repeat(FILES_OF_CALL_MAX + 1);
+        assert_eq!(changed("copilot_replaceString", &many).len(), FILES_OF_CALL_MAX);
+    }
+
+    #[test]
+    fn tools_are_told_in_a_line_the_commonest_first() {
+        let tools = [("Bash", 2), ("Edit", 7), ("Read", 2)].map(|(name, count)| (name.to_owned(), count));
+        let deeds = Deeds { tools: tools.into(), files: Vec::new() };
+        assert_eq!(deeds.tools_in_a_line(), "Edit 7, Bash 2, Read 2");
+        assert_eq!(Deeds::default().tools_in_a_line(), "");
+    }
+
+    #[test]
+    fn only_calls_are_counted_and_a_file_is_named_once() {
+        let said = |role, tool: Option<&str>, text: &str| Message {
+            role,
+            text: text.to_owned(),
+            at: None,
+            tool: tool.map(str::to_owned),
+            is_side: false,
+            place: crate::stores::Place::default(),
+        };
+        let deeds = Deeds::of(&[
+            said(Role::Tool, Some("Write"), "/p/b.rs"),
+            said(Role::Tool, None, "/p/c.rs"),
+            said(Role::Assistant, Some("Write"), "/p/d.rs"),
+            said(Role::Tool, Some("Write"), "/p/a.rs"),
+            said(Role::Tool, Some("Edit"), "/p/b.rs"),
+        ]);
+        assert_eq!(deeds.files, ["/p/b.rs", "/p/a.rs"]);
+        assert_eq!(deeds.tools_in_a_line(), "Write 2, Edit 1");
     }
 }

@@ -78,6 +78,7 @@ fn unmarked(line: &str) -> (bool, Option<bool>, &str) {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use rstest::rstest;
 
     use super::*;
 
@@ -95,5 +96,52 @@ mod tests {
             prop_assert!(found.len() <= ITEMS_MAX);
             prop_assert!(found.iter().all(|item| !item.contains('\n') && item.chars().count() <= ITEM_CHARS_MAX));
         }
+    }
+    #[rstest]
+    #[case("- one", true, None, "one")]
+    #[case("* one", true, None, "one")]
+    #[case("+ one", true, None, "one")]
+    #[case("1. one", true, None, "one")]
+    #[case("12. one", true, None, "one")]
+    #[case(". one", false, None, ". one")]
+    #[case("1) one", false, None, "1) one")]
+    #[case("-one", false, None, "-one")]
+    #[case("- [ ] one", true, Some(false), "one")]
+    #[case("- [x] one", true, Some(true), "one")]
+    #[case("2. [X] one", true, Some(true), "one")]
+    #[case("[ ] one", false, Some(false), "one")]
+    #[case("## **one**", false, None, "one**")]
+    #[case("one", false, None, "one")]
+    #[case("", false, None, "")]
+    fn a_line_is_told_from_its_mark_and_its_box(
+        #[case] line: &str,
+        #[case] is_listed: bool,
+        #[case] is_ticked: Option<bool>,
+        #[case] words: &str,
+    ) {
+        assert_eq!(unmarked(line), (is_listed, is_ticked, words));
+    }
+
+    #[rstest]
+    #[case::a_heading("# Next steps\n- one\n\n- two\nThe end.\n- no", &["one", "two"])]
+    #[case::a_line_with_a_colon("Remaining:\n- one\n- [x] done\n- two", &["one", "two"])]
+    #[case::a_bold_line("**Open items:** \n* one", &["one"])]
+    #[case::no_heading("Next steps are clear\n- no", &["Next steps are clear"])]
+    #[case::a_word_within_a_line("We do it next: no", &[])]
+    #[case::a_list_under_nothing("- no\n1. no", &[])]
+    #[case::a_text_under_a_heading("# TODO\nno", &[])]
+    #[case::boxes_anywhere("text\n[ ] one\n- [ ] two", &["one", "two"])]
+    #[case::a_box_under_a_heading("Follow-up:\n- [ ] one\n- [X] done", &["one"])]
+    #[case::code("~~~\n- [ ] no\n~~~\n- [ ] one\n```rust\nTODO: no\n```\nTODO: two", &["one", "TODO: two"])]
+    #[case::an_empty_item("- [ ] \n- [ ] one", &["one"])]
+    fn only_what_is_left_to_do_is_open(#[case] text: &str, #[case] expected: &[&str]) {
+        assert_eq!(items(text), expected);
+    }
+
+    #[test]
+    fn so_many_items_are_taken_and_no_more() {
+        let lines: Vec<String> = (0..=ITEMS_MAX).map(|n| format!("- [ ] item {n}")).collect();
+        let found = items(&lines.join("\n"));
+        assert_eq!((found.len(), found.last().map(String::as_str)), (ITEMS_MAX, Some("item 11")));
     }
 }
