@@ -177,3 +177,119 @@ impl Search<'_> {
 fn is(path: &Path, extensions: &[&str]) -> bool {
     path.extension().and_then(|found| found.to_str()).is_some_and(|found| extensions.contains(&found))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use entraclaw_seams::clock::SystemClock;
+    use entraclaw_seams::storage::MemoryStorage;
+    use rstest::rstest;
+
+    use super::super::homes::System;
+    use super::*;
+    use crate::files::SimulatedFiles;
+
+    #[rstest]
+    #[case(Agent::Copilot, "/s/0cb9/events.jsonl", "0cb9")]
+    #[case(Agent::Claude, "/s/0cb9.jsonl", "0cb9")]
+    #[case(Agent::Qwen, "/s/0cb9.jsonl", "0cb9")]
+    #[case(Agent::Vscode, "/s/0cb9.json", "0cb9")]
+    #[case(Agent::Opencode, "/s/opencode.db/ses_a", "ses_a")]
+    #[case(
+        Agent::Codex,
+        "/s/rollout-2026-01a21536-8602-7c92-b30c-28a0f6303714.jsonl",
+        "01a21536-8602-7c92-b30c-28a0f6303714"
+    )]
+    #[case(
+        Agent::Codex,
+        "/s/01a21536-8602-7c92-b30c-28a0f6303714.jsonl",
+        "01a21536-8602-7c92-b30c-28a0f6303714"
+    )]
+    #[case(Agent::Gemini, "/s/session-2026-0cb916db.jsonl", "0cb916db")]
+    #[case(Agent::Gemini, "/s/0cb916db.jsonl", "0cb916db")]
+    fn a_file_is_named_by_the_id_of_its_session(#[case] agent: Agent, #[case] path: &str, #[case] id: &str) {
+        let found = Found { agent, path: path.into() };
+        assert_eq!(found.named_id(), Some(id));
+        assert!(found.may_have_id(id) && found.may_have_id(&id[..2]) && !found.may_have_id("other"));
+        // Gemini CLI writes the beginning alone.
+        assert_eq!(found.may_have_id(&format!("{id}-more")), agent == Agent::Gemini);
+    }
+
+    #[rstest]
+    #[case(Agent::Codex, "/s/short.jsonl")]
+    #[case(Agent::Gemini, "/s/short.jsonl")]
+    fn a_name_without_an_id_may_have_none(#[case] agent: Agent, #[case] path: &str) {
+        let found = Found { agent, path: path.into() };
+        assert_eq!(found.named_id(), None);
+        assert!(!found.may_have_id("short"));
+    }
+
+    #[rstest]
+    #[case(Agent::Claude, "/s/projects/-p/one/subagents/agent-1.jsonl", true)]
+    #[case(Agent::Claude, "/s/projects/-p/one.jsonl", false)]
+    #[case(Agent::Qwen, "/s/subagents/one.jsonl", false)]
+    #[case(Agent::Opencode, "/s/opencode.db/ses_a", false)]
+    #[case(Agent::Opencode, "/s/opencode.db/ses_a/ses_b", true)]
+    #[case(Agent::Opencode, "/s/opencode-dev.db/ses_a/ses_b", true)]
+    #[case(Agent::Opencode, "/s/storage/session/p/ses_a.json", false)]
+    fn what_another_agent_began_is_told_by_its_place(
+        #[case] agent: Agent,
+        #[case] path: &str,
+        #[case] is_of_sub_agent: bool,
+    ) {
+        assert_eq!(Found { agent, path: path.into() }.is_of_sub_agent(), is_of_sub_agent);
+    }
+
+    #[test]
+    fn each_agents_sessions_are_found_where_it_keeps_them() {
+        let storage = MemoryStorage::new();
+        let home = "home/alice";
+        let user = format!("{home}/.config/Code/User");
+        let there = [
+            (Agent::Vscode, format!("{user}/workspaceStorage/1/chatSessions/a.jsonl")),
+            (Agent::Vscode, format!("{user}/workspaceStorage/1/chatSessions/old.json")),
+            (Agent::Vscode, format!("{user}/globalStorage/emptyWindowChatSessions/b.json")),
+            (Agent::Vscode, format!("{user}/globalStorage/transferredChatSessions/c.json")),
+            (Agent::Copilot, format!("{home}/.copilot/session-state/a/events.jsonl")),
+            (Agent::Claude, format!("{home}/.claude/projects/-p/one.jsonl")),
+            (Agent::Claude, format!("{home}/.claude/projects/-p/one/subagents/agent-1.jsonl")),
+            (Agent::Codex, format!("{home}/.codex/sessions/2026/11/26/one.jsonl")),
+            (Agent::Codex, format!("{home}/.codex/archived_sessions/two.jsonl")),
+            (Agent::Gemini, format!("{home}/.gemini/tmp/p/chats/one.json")),
+            (Agent::Gemini, format!("{home}/.gemini/tmp/p/chats/two.jsonl")),
+            (Agent::Qwen, format!("{home}/.qwen/projects/-p/chats/one.jsonl")),
+            (Agent::Opencode, format!("{home}/.local/share/opencode/storage/session/p/ses_a.json")),
+            (Agent::Opencode, format!("{home}/.local/share/opencode/storage/session/p/ses_b.json")),
+        ];
+        let other = [
+            format!("{user}/workspaceStorage/1/chatSessions/a.json"),
+            format!("{user}/workspaceStorage/1/chatSessions/a.txt"),
+            format!("{user}/workspaceStorage/1/other/a.json"),
+            format!("{home}/.copilot/session-state/b/other.jsonl"),
+            format!("{home}/.claude/projects/-p/one.json"),
+            format!("{home}/.claude/projects/-p/a.d/subagents/agent-1.jsonl"),
+            format!("{home}/.codex/sessions/2026/11/26/one.json"),
+            format!("{home}/.gemini/tmp/p/other/one.json"),
+            format!("{home}/.qwen/projects/-p/chats/one.json"),
+            format!("{home}/.local/share/opencode/storage/session/p/--x.json"),
+            format!("{home}/.local/share/opencode/storage/session/p/ses_c.txt"),
+            format!("{home}/.local/share/opencode/other.db"),
+            format!("{home}/.local/share/opencode/opencode.txt"),
+        ];
+        for path in there.iter().map(|(_, path)| path).chain(&other) {
+            storage.set_bytes(path, b"{}");
+        }
+        let files = SimulatedFiles::new(storage, Arc::new(SystemClock));
+        let homes = Homes { home: "/home/alice".into(), variables: BTreeMap::new(), system: System::Linux };
+        let (mut found, troubles) = find(&files, &homes);
+        let mut expected: Vec<Found> = there
+            .iter()
+            .map(|(agent, path)| Found { agent: *agent, path: format!("/{path}").into() })
+            .collect();
+        expected.sort();
+        found.sort();
+        assert_eq!((found, troubles), (expected, Vec::new()));
+    }
+}

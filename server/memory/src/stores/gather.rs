@@ -142,3 +142,124 @@ pub(super) fn time(value: &Value, name: &str) -> Option<Timestamp> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::super::session::Agent;
+    use super::*;
+
+    fn gather() -> Gather {
+        Gather::new(Session::new(Agent::Claude, "guess", "/one.jsonl".into()))
+    }
+
+    #[test]
+    fn a_message_is_cut_cleaned_and_placed_in_its_line() {
+        let mut gather = gather();
+        gather.line(7);
+        gather.add(Role::Assistant, "  so \n", None);
+        gather.add(Role::User, " \u{200b}\n", None);
+        gather.add_tool(Some("Bash"), "ls", None);
+        gather.line(20);
+        gather.add(Role::User, "why", None);
+        let found: Vec<(u64, u64, &str)> =
+            gather.messages.iter().map(|one| (one.place.line, one.place.nth, one.text.as_str())).collect();
+        assert_eq!(found, [(7, 0, "so"), (7, 1, "ls"), (20, 0, "why")]);
+        assert_eq!(gather.messages[1].tool.as_deref(), Some("Bash"));
+
+        for (role, bytes_max) in [(Role::User, TEXT_BYTES_MAX), (Role::Tool, TOOL_BYTES_MAX)] {
+            let mut gather = self::gather();
+            gather.add(role, &"x".repeat(bytes_max), None);
+            gather.add(role, &"x".repeat(bytes_max + 1), None);
+            assert!(gather.messages.iter().all(|one| one.text.len() == bytes_max), "{role:?}");
+        }
+    }
+
+    #[test]
+    fn a_title_is_what_was_given_or_else_what_the_person_said_first() {
+        let mut gather = gather();
+        let side = |role, is_side| Message {
+            role,
+            text: "beside".to_owned(),
+            at: None,
+            tool: None,
+            is_side,
+            place: Place::default(),
+        };
+        gather.push(side(Role::User, true));
+        gather.push(side(Role::Assistant, false));
+        assert_eq!(gather.session.title, None);
+        gather.add(Role::User, &format!("first\n{}", "x".repeat(TITLE_CHARS)), None);
+        gather.add(Role::User, "second", None);
+        let title = gather.session.title.clone().unwrap();
+        assert!(title.starts_with("first x") && title.ends_with('…'), "{title}");
+        assert_eq!((title.chars().count(), gather.has_own_title), (TITLE_CHARS, false));
+        gather.title(None);
+        gather.title(Some(" \n"));
+        assert_eq!((gather.session.title.as_ref(), gather.has_own_title), (Some(&title), false));
+        gather.title(Some("given"));
+        gather.add(Role::User, "third", None);
+        assert_eq!((gather.session.title.as_deref(), gather.has_own_title), (Some("given"), true));
+    }
+
+    #[test]
+    fn a_session_lasts_from_the_earliest_to_the_latest_moment() {
+        let mut gather = gather();
+        let at = |second: i64| Some(Timestamp::from_second(second).unwrap());
+        for second in [None, Some(50), Some(20), Some(90), Some(30)] {
+            gather.saw(second.and_then(at));
+        }
+        assert_eq!((gather.session.started, gather.session.last), (at(20), at(90)));
+        gather.add(Role::User, "", at(99));
+        assert_eq!(gather.session.last, at(99), "an empty message was said too");
+    }
+
+    #[test]
+    fn what_is_stated_replaces_what_is_known_unless_it_is_empty_or_no_id() {
+        let mut gather = gather();
+        for (id, expected) in
+            [(None, "guess"), (Some("--x"), "guess"), (Some("one"), "one"), (Some(""), "one")]
+        {
+            gather.id(id);
+            assert_eq!(gather.session.id, expected);
+        }
+        for (word, expected) in
+            [(None, None), (Some("/p"), Some("/p")), (Some(""), Some("/p")), (Some("/q"), Some("/q"))]
+        {
+            gather.folder(word);
+            gather.version(word);
+            assert_eq!(
+                (gather.session.folder.as_deref(), gather.session.version.as_deref()),
+                (expected, expected)
+            );
+        }
+    }
+
+    #[rstest]
+    #[case("0cb916db-26aa", true)]
+    #[case("ses_a.b", true)]
+    #[case("a", true)]
+    #[case("", false)]
+    #[case("-a", false)]
+    #[case(".a", false)]
+    #[case("_a", true)]
+    #[case("a/b", false)]
+    #[case("a b", false)]
+    #[case("ä", false)]
+    fn an_id_is_a_plain_word_that_is_no_flag(#[case] word: &str, #[case] expected: bool) {
+        assert_eq!(is_id(word), expected);
+        assert!(is_id(&"a".repeat(128)) && !is_id(&"a".repeat(129)));
+    }
+
+    #[test]
+    fn a_time_is_a_text_or_milliseconds() {
+        let value =
+            json!({"text": "2026-11-26T00:00:00Z", "ms": 1_500, "half": 1.5, "no": "soon", "list": []});
+        let at = |name: &str| time(&value, name).map(Timestamp::as_millisecond);
+        assert_eq!(at("text"), Some(1_795_651_200_000));
+        assert_eq!(at("ms"), Some(1_500));
+        assert_eq!(["half", "no", "list", "absent"].map(at), [None; 4]);
+    }
+}

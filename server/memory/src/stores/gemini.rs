@@ -123,3 +123,96 @@ pub(super) fn surroundings(files: &dyn Files, path: &Path, gather: &mut Gather) 
         gather.folder(Some(String::from_utf8_lossy(&bytes).trim()));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::super::session::{Agent, Session};
+    use super::*;
+
+    fn user(id: &str, text: &str) -> Value {
+        json!({"id": id, "type": "user", "content": text})
+    }
+
+    fn replay(lines: &[Value]) -> (Gather, usize) {
+        let mut gather = Gather::new(Session::new(Agent::Gemini, "guess", "/one.jsonl".into()));
+        let mut log = Log::default();
+        let refused = lines.iter().filter(|line| !log.apply((*line).clone())).count();
+        log.finish(&mut gather);
+        (gather, refused)
+    }
+
+    #[rstest]
+    #[case::one_after_the_other(&[user("1", "a"), user("2", "b")], &["a", "b"])]
+    #[case::news_take_the_old_place(&[user("1", "a"), user("2", "b"), user("1", "c")], &["c", "b"])]
+    #[case::back_to_the_first(&[user("1", "a"), user("2", "b"), json!({"$rewindTo": "1"})], &[])]
+    #[case::back_to_a_later_one(
+        &[user("1", "a"), user("2", "b"), user("3", "c"), json!({"$rewindTo": "2"})],
+        &["a"]
+    )]
+    #[case::back_to_nothing(&[user("1", "a"), json!({"$rewindTo": "7"})], &["a"])]
+    #[case::what_was_taken_back_comes_again(
+        &[user("1", "a"), user("2", "b"), json!({"$rewindTo": "2"}), user("2", "c"), user("1", "d")],
+        &["d", "c"]
+    )]
+    #[case::a_history_adds_what_is_not_known(
+        &[user("1", "a"), json!({"$set": {"messages": [user("1", "x"), user("2", "b"), {"type": "user"}]}})],
+        &["a", "b"]
+    )]
+    #[case::a_setting_without_messages(&[user("1", "a"), json!({"$set": {"model": "m"}})], &["a"])]
+    fn a_log_is_replayed(#[case] lines: &[Value], #[case] expected: &[&str]) {
+        let (gather, refused) = replay(lines);
+        let texts: Vec<&str> = gather.messages.iter().map(|message| message.text.as_str()).collect();
+        assert_eq!((texts.as_slice(), refused, gather.tally.is_empty()), (expected, 0, true));
+    }
+
+    #[test]
+    fn a_line_of_no_session_is_refused_and_one_of_an_unknown_kind_is_named() {
+        let (gather, refused) = replay(&[
+            json!({"sessionId": "one", "summary": "The plan", "startTime": "2026-11-26T00:00:00Z"}),
+            json!([]),
+            json!({}),
+            json!({"ofTomorrow": 1}),
+        ]);
+        assert_eq!((refused, &gather.tally.unknown), (2, &BTreeMap::from([("ofTomorrow".to_owned(), 1)])));
+        assert_eq!((gather.session.id.as_str(), gather.session.title.as_deref()), ("one", Some("The plan")));
+        assert!(gather.session.started.is_some());
+    }
+
+    #[test]
+    fn a_message_is_read_with_its_calls_and_their_results() {
+        let mut gather = Gather::new(Session::new(Agent::Gemini, "guess", "/one.json".into()));
+        document(
+            &json!({"sessionId": "one", "lastUpdated": "2026-11-26T00:00:09Z", "messages": [
+                {"type": "user", "content": [{"text": "why"}, {"functionResponse": {"response": {"output": "twice"}}}]},
+                {"type": "gemini", "content": "so", "toolCalls": [{
+                    "name": "run", "args": {"command": "ls"},
+                    "result": [{"functionResponse": {"response": {"output": "notes.txt"}}}],
+                }]},
+                {"type": "info", "content": "no"},
+                {"type": "error", "content": "no"},
+                {"type": "warning", "content": "no"},
+                {"type": "ofTomorrow", "content": "no"},
+                {"content": "no"},
+                {"type": "gemini"},
+            ]}),
+            &mut gather,
+        );
+        let found: Vec<(Role, Option<&str>, &str)> =
+            gather.messages.iter().map(|one| (one.role, one.tool.as_deref(), one.text.as_str())).collect();
+        assert_eq!(
+            found,
+            [
+                (Role::User, None, "why"),
+                (Role::Assistant, None, "so"),
+                (Role::Tool, Some("run"), "ls"),
+                (Role::Tool, None, "notes.txt"),
+            ]
+        );
+        let unknown: Vec<&str> = gather.tally.unknown.keys().map(String::as_str).collect();
+        assert_eq!(unknown, ["a message without a type", "ofTomorrow"]);
+        assert!(gather.session.last.is_some());
+    }
+}

@@ -137,4 +137,40 @@ mod tests {
         let windows = first(System::Windows, &[("APPDATA", "/roaming")]);
         assert_eq!(windows, Path::new("/roaming/Code/User"));
     }
+    #[test]
+    fn each_agent_has_its_folders() {
+        let all = ["CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "QWEN_HOME", "XDG_DATA_HOME"];
+        let variables = all.map(|name| (name, "/own"));
+        let (plain, set) = (homes(System::Linux, &[]), homes(System::Linux, &variables));
+        for (agent, folder, own) in [
+            (Agent::Copilot, "/home/alice/.copilot", "/own"),
+            (Agent::Claude, "/home/alice/.claude", "/own"),
+            (Agent::Codex, "/home/alice/.codex", "/own"),
+            (Agent::Qwen, "/home/alice/.qwen", "/own"),
+            (Agent::Opencode, "/home/alice/.local/share/opencode", "/own/opencode"),
+        ] {
+            assert_eq!(
+                (plain.of(agent), set.of(agent)),
+                (vec![folder.into()], vec![own.into()]),
+                "{agent:?}"
+            );
+        }
+        let same = homes(System::Linux, &[("QWEN_HOME", "/q"), ("QWEN_RUNTIME_DIR", "/q")]);
+        assert_eq!(same.of(Agent::Qwen), [Path::new("/q")], "the same folder is read once");
+    }
+
+    #[test]
+    fn the_editor_has_editions_and_servers() {
+        let found = homes(System::Linux, &[("XDG_CONFIG_HOME", "/c")]).of(Agent::Vscode);
+        let expected = [
+            "/c/Code/User",
+            "/c/Code - Insiders/User",
+            "/c/Code - OSS/User",
+            "/c/VSCodium/User",
+            "/home/alice/.vscode-server/data/User",
+            "/home/alice/.vscode-server-insiders/data/User",
+            "/home/alice/.vscode-remote/data/User",
+        ];
+        assert_eq!(found, expected.map(PathBuf::from));
+    }
 }

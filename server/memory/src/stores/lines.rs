@@ -149,4 +149,61 @@ mod tests {
             prop_assert_eq!(first, whole);
         }
     }
+    #[test]
+    fn a_line_may_be_as_long_as_its_bound() {
+        for (max, expected, too_long) in [(5, &["12345", "1"][..], 0), (4, &["1"], 1), (0, &[], 2)] {
+            let (found, done) = lines(b"12345\n1\n", 0, max);
+            let expected: Vec<Vec<u8>> = expected.iter().map(|line| line.as_bytes().to_vec()).collect();
+            assert_eq!((found, done.too_long, done.offset), (expected, too_long, 8), "{max}");
+        }
+    }
+
+    #[test]
+    fn a_line_over_two_pieces_is_one_and_has_its_place() {
+        let long = vec![b'x'; PIECE_BYTES + 10];
+        let bytes = [b"first\n", &long[..], b"\n\nlast\n"].concat();
+        let storage = MemoryStorage::new();
+        storage.set_bytes("a", &bytes);
+        let files = SimulatedFiles::new(storage, Arc::new(SystemClock));
+        let end = bytes.len() as u64;
+        for (max, places) in [
+            (long.len(), vec![(0, 5), (6, long.len()), (8 + long.len() as u64, 4)]),
+            (long.len() - 1, vec![(0, 5), (8 + long.len() as u64, 4)]),
+        ] {
+            let mut found = Vec::new();
+            let each = |at: u64, line: &[u8]| found.push((at, line.len()));
+            let done = read_lines(&files, Path::new("/a"), 0, end, max, each).unwrap();
+            let too_long = u64::from(places.len() == 2);
+            assert_eq!((found, done.offset, done.too_long), (places, end, too_long));
+        }
+        let again = |at: u64, max: usize| read_line(&files, Path::new("/a"), at, max).unwrap();
+        assert_eq!(again(0, 100), Some(b"first".to_vec()));
+        assert_eq!(again(2, 100), Some(b"rst".to_vec()));
+        assert_eq!(again(6, long.len()), Some(long.clone()));
+        assert_eq!(again(6, 100), None);
+        assert_eq!(again(8 + long.len() as u64, 100), Some(b"last".to_vec()));
+        assert_eq!(again(end, 100), None);
+    }
+
+    #[test]
+    fn a_line_that_is_not_whole_is_not_read_again() {
+        let storage = MemoryStorage::new();
+        storage.set_bytes("a", b"one\ntw");
+        let files = SimulatedFiles::new(storage, Arc::new(SystemClock));
+        assert_eq!(read_line(&files, Path::new("/a"), 4, 100).unwrap(), None);
+    }
+
+    #[test]
+    fn only_what_lies_before_the_end_is_read() {
+        let storage = MemoryStorage::new();
+        storage.set_bytes("a", b"one\ntwo\nthree\n");
+        let files = SimulatedFiles::new(storage, Arc::new(SystemClock));
+        for (begin, end, expected, offset) in
+            [(0, 8, 2, 8), (0, 7, 1, 4), (4, 8, 1, 8), (4, 99, 2, 14), (8, 8, 0, 8), (9, 8, 0, 9)]
+        {
+            let mut count = 0;
+            let done = read_lines(&files, Path::new("/a"), begin, end, 100, |_, _| count += 1).unwrap();
+            assert_eq!((count, done.offset), (expected, offset), "{begin} to {end}");
+        }
+    }
 }

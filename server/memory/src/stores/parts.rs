@@ -77,4 +77,31 @@ mod tests {
         let deep = (0..100).fold(json!("lost"), |inner, _| json!([inner]));
         assert_eq!(words(&deep), "");
     }
+    #[test]
+    fn texts_are_found_down_to_a_depth_whatever_they_are_in() {
+        for is_list in [true, false] {
+            let within = |inner: Value| if is_list { json!([inner]) } else { json!({"a": inner}) };
+            let deep = |depth: usize| (0..depth).fold(json!("here"), |inner, _| within(inner));
+            assert_eq!(words(&deep(DEPTH_MAX)), "here");
+            assert_eq!(words(&deep(DEPTH_MAX + 1)), "");
+        }
+        assert_eq!(words(&json!(["", "a", null, true, "", "b"])), "a\nb");
+        assert_eq!(text_of(&json!({"text": "a"})), "a");
+        assert_eq!(text_of(&json!({"image": "a"})), "");
+    }
+
+    #[test]
+    fn what_the_program_adds_is_told_by_the_tag_that_it_begins_with() {
+        for (text, is_added) in [
+            ("<environment_context>a", true),
+            ("\n <system-reminder>a", true),
+            ("<local-command-stdout>a", true),
+            ("# AGENTS.md instructions for /p", true),
+            ("<environment>a", false),
+            ("What is <system-reminder>?", false),
+            ("", false),
+        ] {
+            assert_eq!(is_by_program(text), is_added, "{text}");
+        }
+    }
 }

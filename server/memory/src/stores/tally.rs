@@ -64,4 +64,32 @@ mod tests {
         assert_eq!(tally.unknown.values().sum::<u64>(), 1000);
         assert!(tally.unknown.keys().all(|name| name.chars().count() <= NAME_CHARS_MAX));
     }
+    #[test]
+    fn a_name_that_is_counted_already_stays_counted_on_its_own() {
+        let counted = |from: usize| {
+            let mut tally = Tally::default();
+            (from..from + NAMES_MAX).for_each(|n| tally.count_unknown(&format!("kind-{n}")));
+            tally
+        };
+        let mut tally = counted(0);
+        assert!(!tally.unknown.contains_key(MORE), "as many as there may be");
+        tally.count_unknown("kind-0");
+        tally.count_unknown("other");
+        assert_eq!((tally.unknown["kind-0"], tally.unknown[MORE]), (2, 1));
+        let mut both = counted(0);
+        both.add(&counted(1));
+        assert_eq!((both.unknown["kind-0"], both.unknown["kind-1"], both.unknown[MORE]), (1, 2, 1));
+    }
+
+    #[test]
+    fn a_sum_has_what_both_have_and_is_empty_only_if_both_are() {
+        let of = |malformed, too_long| Tally { malformed, too_long, ..Tally::default() };
+        let mut sum = of(2, 3);
+        sum.add(&of(5, 7));
+        assert_eq!((sum.malformed, sum.too_long), (7, 10));
+        let mut named = Tally::default();
+        named.count_unknown("kind");
+        assert!(Tally::default().is_empty());
+        assert!(!of(1, 0).is_empty() && !of(0, 1).is_empty() && !named.is_empty());
+    }
 }
