@@ -88,3 +88,73 @@ fn message(line: &Value, is_user: bool, gather: &mut Gather) {
         gather.tally.count_unknown(&kind);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::super::session::{Agent, Session};
+    use super::*;
+
+    #[rstest]
+    #[case(json!({"type": "user", "message": {"content": "a"}}), &[(Role::User, None, "a")], 0)]
+    #[case(
+        json!({"type": "assistant", "message": {"content": [{"type": "text", "text": "a"}]}}),
+        &[(Role::Assistant, None, "a")],
+        0
+    )]
+    #[case(json!({"type": "user", "message": {"content": "<system-reminder>a"}}), &[], 0)]
+    #[case(
+        json!({"type": "assistant", "message": {"content": "<system-reminder>a"}}),
+        &[(Role::Assistant, None, "<system-reminder>a")],
+        0
+    )]
+    #[case(json!({"type": "user", "isMeta": true, "message": {"content": "a"}}), &[], 0)]
+    #[case(json!({"type": "user", "isMeta": false, "message": {"content": "a"}}), &[(Role::User, None, "a")], 0)]
+    #[case(
+        json!({"type": "assistant", "isCompactSummary": true, "message": {"content": "a"}}),
+        &[(Role::Summary, None, "a")],
+        0
+    )]
+    #[case(
+        json!({"type": "assistant", "message": {"content": [
+            {"type": "tool_use", "name": "Bash", "input": {"command": "ls"}},
+        ]}}),
+        &[(Role::Tool, Some("Bash"), "ls")],
+        0
+    )]
+    #[case(
+        json!({"type": "user", "message": {"content": [{"type": "tool_result", "content": [{"text": "a"}]}]}}),
+        &[(Role::Tool, None, "a")],
+        0
+    )]
+    #[case(json!({"type": "assistant", "message": {"content": [{"type": "thinking", "text": "a"}]}}), &[], 0)]
+    #[case(json!({"type": "user", "message": {"content": [{"type": "image"}, {"type": "document"}]}}), &[], 0)]
+    #[case(json!({"type": "user", "message": {"content": [{"type": "ofTomorrow"}, {"a": 1}]}}), &[], 2)]
+    #[case(json!({"type": "user", "message": {}}), &[], 0)]
+    #[case(json!({"type": "cost-state", "message": {"content": "a"}}), &[], 0)]
+    #[case(json!({"type": "ofTomorrow"}), &[], 1)]
+    fn a_line_is_taken_passed_over_or_told(
+        #[case] said: Value,
+        #[case] taken: &[(Role, Option<&str>, &str)],
+        #[case] unknown: u64,
+    ) {
+        let mut gather = Gather::new(Session::new(Agent::Claude, "one", "/one".into()));
+        line(&said, &mut gather);
+        let found: Vec<_> =
+            gather.messages.iter().map(|one| (one.role, one.tool.as_deref(), one.text.as_str())).collect();
+        assert_eq!((found.as_slice(), gather.tally.unknown.values().sum::<u64>()), (taken, unknown));
+    }
+
+    #[test]
+    fn the_latest_title_stays_whoever_gave_it() {
+        let mut gather = Gather::new(Session::new(Agent::Claude, "one", "/one".into()));
+        for (kind, member, title) in
+            [("summary", "summary", "A"), ("ai-title", "aiTitle", "B"), ("custom-title", "customTitle", "C")]
+        {
+            line(&json!({"type": kind, member: title}), &mut gather);
+            assert_eq!(gather.session.title.as_deref(), Some(title));
+        }
+    }
+}

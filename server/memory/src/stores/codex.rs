@@ -58,3 +58,71 @@ fn item(item: &Value, at: Option<jiff::Timestamp>, gather: &mut Gather) {
         other => gather.tally.count_unknown(other.unwrap_or("an item without a type")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::super::session::{Agent, Session};
+    use super::*;
+
+    #[rstest]
+    #[case(json!({"type": "message", "role": "user", "content": [{"text": "a"}]}), &[(Role::User, None, "a")], 0)]
+    #[case(json!({"type": "message", "role": "assistant", "content": "a"}), &[(Role::Assistant, None, "a")], 0)]
+    #[case(json!({"type": "message", "role": "developer", "content": "a"}), &[], 0)]
+    #[case(json!({"type": "message", "role": "user", "content": "<environment_context>a"}), &[], 0)]
+    #[case(
+        json!({"type": "function_call", "name": "run", "arguments": "{\"command\":[\"ls\",\"-l\"]}"}),
+        &[(Role::Tool, Some("run"), "ls\n-l")],
+        0
+    )]
+    #[case(
+        json!({"type": "function_call", "name": "run", "arguments": "ls {"}),
+        &[(Role::Tool, Some("run"), "ls {")],
+        0
+    )]
+    #[case(
+        json!({"type": "custom_tool_call", "name": "apply_patch", "input": "a"}),
+        &[(Role::Tool, Some("apply_patch"), "a")],
+        0
+    )]
+    #[case(json!({"type": "local_shell_call", "action": {"command": ["ls"]}}), &[(Role::Tool, Some("shell"), "ls")], 0)]
+    #[case(json!({"type": "function_call_output", "output": "a"}), &[(Role::Tool, None, "a")], 0)]
+    #[case(json!({"type": "custom_tool_call_output", "output": {"content": "a"}}), &[(Role::Tool, None, "a")], 0)]
+    #[case(json!({"type": "reasoning", "content": "a"}), &[], 0)]
+    #[case(json!({"type": "ofTomorrow"}), &[], 1)]
+    #[case(json!({}), &[], 1)]
+    fn an_item_is_taken_passed_over_or_told(
+        #[case] payload: Value,
+        #[case] taken: &[(Role, Option<&str>, &str)],
+        #[case] unknown: u64,
+    ) {
+        let mut gather = Gather::new(Session::new(Agent::Codex, "one", "/one".into()));
+        line(&json!({"type": "response_item", "payload": payload}), &mut gather);
+        let found: Vec<_> =
+            gather.messages.iter().map(|one| (one.role, one.tool.as_deref(), one.text.as_str())).collect();
+        assert_eq!((found.as_slice(), gather.tally.unknown.values().sum::<u64>()), (taken, unknown));
+    }
+
+    #[test]
+    fn a_rollout_says_which_session_it_is_and_what_was_before() {
+        let mut gather = Gather::new(Session::new(Agent::Codex, "guess", "/one".into()));
+        let at = "2026-11-26T00:00:00Z";
+        let of = |kind: &str, payload: Value| json!({"type": kind, "payload": payload, "timestamp": at});
+        line(&of("session_meta", json!({"id": "one", "cwd": "/a", "cli_version": "1"})), &mut gather);
+        assert_eq!(gather.session.folder.as_deref(), Some("/a"));
+        line(&of("turn_context", json!({"cwd": "/b"})), &mut gather);
+        line(&of("compacted", json!({"message": "all"})), &mut gather);
+        line(&of("event_msg", json!({"message": "again"})), &mut gather);
+        line(&of("ofTomorrow", json!({})), &mut gather);
+        line(&json!({"type": "compacted"}), &mut gather);
+        let session = &gather.session;
+        assert_eq!(
+            (session.id.as_str(), session.folder.as_deref(), session.version.as_deref()),
+            ("one", Some("/b"), Some("1"))
+        );
+        assert_eq!((gather.messages.len(), gather.messages[0].role), (1, Role::Summary));
+        assert_eq!((gather.tally.unknown.len(), gather.tally.malformed), (1, 1));
+    }
+}

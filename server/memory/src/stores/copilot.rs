@@ -80,3 +80,90 @@ pub(super) fn surroundings(files: &dyn Files, path: &Path, gather: &mut Gather) 
         Err(_) => gather.tally.malformed += 1,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use entraclaw_seams::clock::SystemClock;
+    use entraclaw_seams::storage::MemoryStorage;
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::super::session::{Agent, Session};
+    use super::*;
+    use crate::files::SimulatedFiles;
+
+    #[rstest]
+    #[case::both("summary: Short\nname: Given\ncwd: /w\n", Some("Given"), Some("/w"), 0)]
+    #[case::a_summary("summary: Short\n", Some("Short"), None, 0)]
+    #[case::nothing("other: 1\n", None, None, 0)]
+    #[case::no_list("- a\n- b\n", None, None, 1)]
+    fn what_stands_beside_the_log_names_the_session(
+        #[case] yaml: &str,
+        #[case] title: Option<&str>,
+        #[case] folder: Option<&str>,
+        #[case] malformed: u64,
+    ) {
+        let storage = MemoryStorage::new();
+        storage.set_bytes("s/one/workspace.yaml", yaml.as_bytes());
+        let files = SimulatedFiles::new(storage, Arc::new(SystemClock));
+        let path = Path::new("/s/one/events.jsonl");
+        let mut gather = Gather::new(Session::new(Agent::Copilot, "one", path.into()));
+        surroundings(&files, path, &mut gather);
+        let found =
+            (gather.session.title.as_deref(), gather.session.folder.as_deref(), gather.tally.malformed);
+        assert_eq!(found, (title, folder, malformed));
+        gather.folder(Some("/own"));
+        surroundings(&files, path, &mut gather);
+        assert_eq!(gather.session.folder.as_deref(), Some("/own"), "the log knows better");
+        let mut other = Gather::new(Session::new(Agent::Copilot, "one", path.into()));
+        surroundings(&files, Path::new("/s/two/events.jsonl"), &mut other);
+        assert!(other.session.title.is_none() && other.tally.is_empty());
+    }
+
+    #[rstest]
+    #[case(json!({"type": "user.message", "data": {"content": "a"}}), &[(Role::User, None, "a")])]
+    #[case(json!({"type": "assistant.message", "data": {"content": "a"}}), &[(Role::Assistant, None, "a")])]
+    #[case(json!({"type": "session.error", "data": {"message": "a"}}), &[(Role::Assistant, None, "a")])]
+    #[case(
+        json!({"type": "tool.execution_start", "data": {"toolName": "bash", "arguments": {"command": "ls"}}}),
+        &[(Role::Tool, Some("bash"), "ls")]
+    )]
+    #[case(
+        json!({"type": "tool.execution_complete", "data": {"result": {"content": "a"}, "error": {"message": "b"}}}),
+        &[(Role::Tool, None, "a")]
+    )]
+    #[case(
+        json!({"type": "tool.execution_complete", "data": {"error": {"message": "b"}}}),
+        &[(Role::Tool, None, "b")]
+    )]
+    #[case(json!({"type": "system.message", "data": {"content": "a"}}), &[])]
+    #[case(json!({"type": "assistant.turn_end", "data": {"content": "a"}}), &[])]
+    fn an_event_is_taken_or_passed_over(#[case] event: Value, #[case] taken: &[(Role, Option<&str>, &str)]) {
+        let mut gather = Gather::new(Session::new(Agent::Copilot, "one", "/one".into()));
+        line(&event, &mut gather);
+        let found: Vec<_> =
+            gather.messages.iter().map(|one| (one.role, one.tool.as_deref(), one.text.as_str())).collect();
+        assert_eq!((found.as_slice(), gather.tally.is_empty()), (taken, true));
+    }
+
+    #[test]
+    fn a_session_has_the_folder_in_which_it_was_resumed_last() {
+        let mut gather = Gather::new(Session::new(Agent::Copilot, "one", "/one".into()));
+        let of = |kind: &str, data: Value| json!({"type": kind, "data": data, "timestamp": "2026-11-26T00:00:00Z"});
+        let start = json!({"sessionId": "two", "copilotVersion": "1", "context": {"cwd": "/a"}});
+        line(&of("session.start", start), &mut gather);
+        assert_eq!(gather.session.folder.as_deref(), Some("/a"));
+        line(&of("session.resume", json!({"context": {"cwd": "/b"}})), &mut gather);
+        line(&of("of.tomorrow", json!({})), &mut gather);
+        line(&json!({"data": {}}), &mut gather);
+        let session = &gather.session;
+        assert_eq!(
+            (session.id.as_str(), session.folder.as_deref(), session.version.as_deref()),
+            ("two", Some("/b"), Some("1"))
+        );
+        assert!(session.started.is_some());
+        assert_eq!((gather.tally.unknown.len(), gather.tally.malformed), (1, 1));
+    }
+}

@@ -192,3 +192,117 @@ impl Library {
 pub fn is_said(message: &Message) -> bool {
     matches!(message.role, Role::User | Role::Assistant) && !message.is_side
 }
+
+#[cfg(test)]
+mod tests {
+    use entraclaw_seams::clock::SystemClock;
+    use entraclaw_seams::storage::MemoryStorage;
+
+    use super::super::homes::System;
+    use super::*;
+    use crate::files::SimulatedFiles;
+
+    const PATH: &str = "home/alice/.claude/projects/-p/one.jsonl";
+
+    fn said(role: &str, text: &str, more: &str) -> String {
+        format!("{{\"type\":\"{role}\",\"message\":{{\"content\":\"{text}\"}}{more}}}\n")
+    }
+
+    fn library(storage: &MemoryStorage) -> Library {
+        let files = SimulatedFiles::new(storage.clone(), Arc::new(SystemClock));
+        let homes = Homes { home: "/home/alice".into(), variables: BTreeMap::new(), system: System::Linux };
+        Library::new(Arc::new(files), homes)
+    }
+
+    #[test]
+    fn the_beginning_of_a_file_is_read_once_as_long_as_the_file_stands_as_it_did() {
+        let storage = MemoryStorage::new();
+        storage.set_bytes(PATH, said("user", "first", "").as_bytes());
+        let mut library = library(&storage);
+        let found = Found { agent: Agent::Claude, path: format!("/{PATH}").into() };
+        let now = |library: &Library| standing(library.files(), &found).unwrap().unwrap();
+        let title = |library: &mut Library, standing| library.peek(&found, standing).unwrap().title.unwrap();
+        let before = now(&library);
+        assert_eq!(title(&mut library, before), "first");
+        storage.set_bytes(PATH, said("user", "another title", "").as_bytes());
+        let after = now(&library);
+        assert_eq!(title(&mut library, before), "first", "it stands as it did");
+        assert_eq!(title(&mut library, after), "another title");
+    }
+
+    #[test]
+    fn what_a_session_gains_is_added_to_its_count_and_a_new_file_begins_anew() {
+        let storage = MemoryStorage::new();
+        let mut library = library(&storage);
+        let mut counts = Vec::new();
+        let lines = [
+            said("user", "why", ""),
+            said("assistant", "so", ""),
+            said("user", "beside", ",\"isSidechain\":true"),
+            said("user", "all", ",\"isCompactSummary\":true"),
+            said("user", "and", ""),
+        ];
+        for count in [1, 2, 5, 5] {
+            storage.set_bytes(PATH, lines[..count].concat().as_bytes());
+            let newest = library.newest(&[Agent::Claude], 9);
+            counts.push(newest.sessions.first().map_or(0, |counted| counted.messages));
+        }
+        assert_eq!(counts, [1, 2, 3, 3]);
+        storage.set_bytes(PATH, said("user", "another file", "").as_bytes());
+        assert_eq!(library.newest(&[Agent::Claude], 9).sessions[0].messages, 1);
+    }
+
+    #[test]
+    fn sessions_are_listed_once_without_the_silent_ones_and_up_to_a_number() {
+        let storage = MemoryStorage::new();
+        let put = |name: &str, bytes: String| {
+            storage.set_bytes(&format!("home/alice/.claude/projects/-p/{name}.jsonl"), bytes.as_bytes());
+        };
+        for name in ["a", "b", "c"] {
+            put(name, said("user", name, ""));
+        }
+        put("d", said("user", "d", ",\"sessionId\":\"a\""));
+        put("silent", "{\"type\":\"system\"}\n".to_owned());
+        put("one/subagents/agent-1", said("user", "beside", ""));
+        let mut library = library(&storage);
+        let mut listed = |count_max: usize, agents: &[Agent]| {
+            let newest = library.newest(agents, count_max);
+            let ids: Vec<String> = newest.sessions.iter().map(|one| one.session.id.clone()).collect();
+            (ids.concat(), newest.left_off, newest.troubles.len())
+        };
+        for _ in 0..2 {
+            assert_eq!(listed(9, &[Agent::Claude]), ("acb".to_owned(), 0, 0));
+            assert_eq!(listed(3, &[Agent::Claude]), ("acb".to_owned(), 1, 0));
+            assert_eq!(listed(1, &[Agent::Claude]), ("a".to_owned(), 3, 0));
+            assert_eq!(listed(0, &[Agent::Claude]), (String::new(), 5, 0));
+            assert_eq!(listed(9, &[Agent::Codex]), (String::new(), 0, 0));
+        }
+    }
+
+    #[test]
+    fn the_newest_session_of_a_folder_is_found_by_where_it_worked() {
+        let storage = MemoryStorage::new();
+        for (name, folder) in [("a", ",\"cwd\":\"/p/sub\""), ("b", ",\"cwd\":\"/q\""), ("c", "")] {
+            let path = format!("home/alice/.claude/projects/-p/{name}.jsonl");
+            storage.set_bytes(&path, said("user", name, folder).as_bytes());
+        }
+        let mut library = library(&storage);
+        let mut newest = |folder: &str, agents: Option<&[Agent]>| {
+            let found = library.newest_in(Path::new(folder), agents)?;
+            Some(found.path.file_stem()?.to_str()?.to_owned())
+        };
+        for (folder, expected) in
+            [("/p", Some("a")), ("/p/sub", Some("a")), ("/q", Some("b")), ("/r", None), ("/p/su", None)]
+        {
+            assert_eq!(newest(folder, None).as_deref(), expected, "{folder}");
+        }
+        assert_eq!(newest("/p", Some(&[Agent::Codex])), None);
+    }
+
+    #[test]
+    fn a_file_that_is_gone_is_no_session() {
+        let library = library(&MemoryStorage::new());
+        let found = Found { agent: Agent::Claude, path: format!("/{PATH}").into() };
+        assert_eq!(library.read(&found).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+}

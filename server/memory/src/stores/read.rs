@@ -316,6 +316,7 @@ mod tests {
     use entraclaw_seams::clock::SystemClock;
     use entraclaw_seams::storage::{MemoryStorage, Storage as _};
     use proptest::prelude::*;
+    use rstest::rstest;
 
     use super::*;
     use crate::files::SimulatedFiles;
@@ -355,6 +356,139 @@ mod tests {
             prop_assert_eq!(&messages, &whole.messages);
             prop_assert_eq!(mark.as_ref(), Some(&whole.mark));
             prop_assert!(read_up_to(&files, &found(), mark.as_ref(), Some(piece)).unwrap().is_none());
+        }
+    }
+    /// A machine with one file.
+    fn machine(path: &str, bytes: &[u8]) -> SimulatedFiles {
+        let storage = MemoryStorage::new();
+        storage.set_bytes(path, bytes);
+        SimulatedFiles::new(storage, Arc::new(SystemClock))
+    }
+
+    #[rstest]
+    #[case::the_editor(Agent::Vscode, "s/chatSessions/one.jsonl", "{\"kind\":0,\"v\":{}}\n")]
+    #[case::gemini(Agent::Gemini, "g/tmp/p/chats/one.jsonl", "{\"sessionId\":\"one\"}\n")]
+    #[case::claude(Agent::Claude, PATH, "{\"type\":\"system\"}\n")]
+    #[case::codex(Agent::Codex, "c/one.jsonl", "{\"type\":\"event_msg\",\"payload\":{}}\n")]
+    #[case::copilot(Agent::Copilot, "c/one/events.jsonl", "{\"type\":\"abort\"}\n")]
+    #[case::qwen(Agent::Qwen, "q/one.jsonl", "{\"type\":\"system\",\"subtype\":\"rewind\"}\n")]
+    fn lines_that_are_not_understood_are_counted(
+        #[case] agent: Agent,
+        #[case] path: &str,
+        #[case] line: &str,
+    ) {
+        for wrong in 0..4_u64 {
+            let text = format!("{line}{}", ["[]\n", "no JSON\n", "{}\n"][..wrong.min(3) as usize].concat());
+            let found = Found { agent, path: format!("/{path}").into() };
+            let batch = read(&machine(path, text.as_bytes()), &found, None).unwrap().unwrap();
+            assert_eq!((batch.tally.malformed, batch.tally.too_long), (wrong.min(3), 0), "{text}");
+            assert!(batch.tally.unknown.is_empty(), "{:?}", batch.tally);
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_is_counted_and_the_next_one_is_read() {
+        let said = r#"{"type":"user","message":{"content":"why"}}"#;
+        let text = format!("{}\n{said}\n", "x".repeat(LINE_BYTES_MAX + 1));
+        let batch = read(&machine(PATH, text.as_bytes()), &found(), None).unwrap().unwrap();
+        assert_eq!((batch.tally.too_long, batch.tally.malformed, batch.messages.len()), (1, 0, 1));
+    }
+
+    #[rstest]
+    #[case(Agent::Gemini, "g/tmp/p/chats/one.json")]
+    #[case(Agent::Vscode, "s/chatSessions/one.json")]
+    fn a_document_that_is_no_json_is_counted(#[case] agent: Agent, #[case] path: &str) {
+        let found = Found { agent, path: format!("/{path}").into() };
+        for (text, malformed) in [("{}", 0), ("{", 1), ("", 1)] {
+            let batch = read(&machine(path, text.as_bytes()), &found, None).unwrap().unwrap();
+            assert_eq!((batch.tally.malformed, batch.messages.len()), (malformed, 0), "{text:?}");
+        }
+    }
+
+    #[rstest]
+    #[case(Agent::Claude, "/s/abc.jsonl", "abc")]
+    #[case(Agent::Claude, "/s/--x.jsonl", "unknown")]
+    #[case(Agent::Copilot, "/s/abc/events.jsonl", "abc")]
+    #[case(Agent::Copilot, "/s/-x/events.jsonl", "unknown")]
+    #[case(Agent::Copilot, "/events.jsonl", "unknown")]
+    fn an_id_is_guessed_by_the_name(#[case] agent: Agent, #[case] path: &str, #[case] id: &str) {
+        let gather = begin(&Found { agent, path: path.into() });
+        assert_eq!((gather.session.id.as_str(), gather.session.agent), (id, agent));
+    }
+
+    #[rstest]
+    #[case::as_long_as_may_be(LOG_BYTES_MAX, true)]
+    #[case::a_byte_longer(LOG_BYTES_MAX + 1, false)]
+    fn a_log_has_a_bound(#[case] bytes: u64, #[case] is_read: bool) {
+        let standing = Standing { bytes, modified: jiff::Timestamp::UNIX_EPOCH, identity: 0 };
+        assert_eq!(check_log(standing).is_ok(), is_read);
+    }
+
+    #[test]
+    fn what_is_unread_is_told_by_how_a_file_stands() {
+        let files = machine(PATH, b"{}\n");
+        assert_eq!(unread_bytes(&files, &found(), None), Some(3));
+        let mark = read(&files, &found(), None).unwrap().unwrap().mark;
+        assert_eq!(unread_bytes(&files, &found(), Some(&mark)), None);
+        let gone = Found { path: "/nowhere".into(), ..found() };
+        assert_eq!(unread_bytes(&files, &gone, None), None);
+        // That it can't be told is for the reader to report.
+        let outside = Found { path: "/a/../b".into(), ..found() };
+        assert_eq!(unread_bytes(&files, &outside, None), Some(0));
+    }
+
+    /// A title stands behind so many bytes of a log.
+    fn titled(agent: Agent, path: &str, bytes: usize) -> (SimulatedFiles, Found) {
+        let filler = |text: String| match agent {
+            Agent::Gemini => serde_json::json!({"id": "1", "type": "info", "content": text}),
+            _ => serde_json::json!({"type": "system", "content": text}),
+        };
+        let title = match agent {
+            Agent::Gemini => serde_json::json!({"sessionId": "stated", "summary": "The plan"}),
+            _ => serde_json::json!({"type": "summary", "summary": "The plan", "sessionId": "stated"}),
+        };
+        let own = filler(String::new()).to_string().len() + 1 + title.to_string().len() + 1;
+        let text = format!("{}\n{title}\n", filler("x".repeat(bytes - own)));
+        assert_eq!(text.len(), bytes);
+        (machine(path, text.as_bytes()), Found { agent, path: format!("/{path}").into() })
+    }
+
+    #[rstest]
+    #[case(Agent::Claude, PATH)]
+    #[case(Agent::Gemini, "g/tmp/p/chats/one.jsonl")]
+    fn of_a_log_only_the_beginning_tells_which_session_it_is(#[case] agent: Agent, #[case] path: &str) {
+        let bytes = usize::try_from(PEEK_BYTES).unwrap();
+        for (bytes, id) in [(bytes, "stated"), (bytes + 1, "one"), (1_000, "stated")] {
+            let (files, found) = titled(agent, path, bytes);
+            let session = peek(&files, &found).unwrap();
+            assert_eq!((session.id.as_str(), session.title.is_some()), (id, id == "stated"), "{bytes}");
+            assert_eq!(read(&files, &found, None).unwrap().unwrap().session().id, "stated");
+        }
+    }
+
+    #[test]
+    fn a_document_of_gemini_is_peeked_at_whole_and_a_file_that_is_gone_has_its_name_alone() {
+        let path = "g/tmp/p/chats/one.json";
+        let files = machine(path, br#"{"sessionId":"stated","summary":"The plan"}"#);
+        let found = Found { agent: Agent::Gemini, path: format!("/{path}").into() };
+        assert_eq!(peek(&files, &found).unwrap().id, "stated");
+        let gone = Found { path: "/g/tmp/p/chats/gone.json".into(), ..found };
+        assert_eq!(peek(&files, &gone).unwrap().id, "gone");
+        assert!(read(&files, &gone, None).unwrap().is_none());
+    }
+
+    #[test]
+    fn the_folder_of_gemini_stands_in_a_file_above() {
+        let path = "g/tmp/p/chats/one.json";
+        let storage = MemoryStorage::new();
+        storage.set_bytes(path, b"{}");
+        storage.set_bytes("g/tmp/p/.project_root", b"/home/alice/project\n");
+        let files = SimulatedFiles::new(storage, Arc::new(SystemClock));
+        let found = Found { agent: Agent::Gemini, path: format!("/{path}").into() };
+        for session in
+            [peek(&files, &found).unwrap(), read(&files, &found, None).unwrap().unwrap().mark.session]
+        {
+            assert_eq!(session.folder.as_deref(), Some("/home/alice/project"));
         }
     }
 }

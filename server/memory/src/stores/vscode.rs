@@ -162,3 +162,89 @@ fn folder(files: &dyn Files, storage: &Path, gather: &mut Gather) {
         Err(()) => gather.folder(Some(address.as_str())),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::super::session::{Agent, Session};
+    use super::*;
+
+    fn read(value: &Value) -> Gather {
+        let mut gather = Gather::new(Session::new(Agent::Vscode, "guess", "/one.json".into()));
+        state(value, &mut gather);
+        gather
+    }
+
+    fn answered(parts: &Value) -> (Vec<(Role, Option<String>, String)>, u64) {
+        let gather = read(&json!({"requests": [{"response": parts}]}));
+        let found = gather.messages.into_iter().map(|one| (one.role, one.tool, one.text));
+        (found.collect(), gather.tally.unknown.values().sum())
+    }
+
+    #[rstest]
+    #[case::bare(json!([{"value": "a "}, {"value": "b"}]), "a b", 0)]
+    #[case::a_text(json!(["a"]), "a", 0)]
+    #[case::with_a_kind(json!([{"kind": "markdownContent", "content": {"value": "a"}}]), "a", 0)]
+    #[case::with_a_weakness(json!([{"kind": "markdownVuln", "content": {"value": "a"}}]), "a", 0)]
+    #[case::a_warning(json!([{"kind": "warning", "content": {"value": "a"}}]), "a", 0)]
+    #[case::a_named_reference(json!([{"value": "see "}, {"kind": "inlineReference", "name": "a.rs"}]), "see a.rs", 0)]
+    #[case::a_symbol(json!([{"kind": "inlineReference", "inlineReference": {"name": "main"}}]), "main", 0)]
+    #[case::a_file(json!([{"kind": "inlineReference", "inlineReference": {"path": "/p/a.rs"}}]), "a.rs", 0)]
+    #[case::a_place(json!([{"kind": "inlineReference", "inlineReference": {"uri": {"path": "/p/a.rs"}}}]), "a.rs", 0)]
+    #[case::silent(json!([{"kind": "thinking", "value": "a"}, {"kind": "undoStop"}]), "", 0)]
+    #[case::unknown(json!([{"kind": "ofTomorrow"}, {"value": "a"}]), "a", 1)]
+    #[case::too_long_for_the_editor(json!([{"value": "[value truncated for persistence]"}]), "", 0)]
+    fn an_answer_is_the_text_of_its_parts(#[case] parts: Value, #[case] text: &str, #[case] unknown: u64) {
+        let expected = [(Role::Assistant, None, text.to_owned())];
+        let expected = expected.into_iter().filter(|(_, _, text)| !text.is_empty()).collect();
+        assert_eq!(answered(&parts), (expected, unknown));
+    }
+
+    #[test]
+    fn a_long_text_may_speak_of_what_is_left_out() {
+        for (length, is_said) in [(199, false), (200, true)] {
+            let text = format!("{TRUNCATED}{}", "x".repeat(length - TRUNCATED.len()));
+            assert_eq!(answered(&json!([{"value": text}])).0.len(), usize::from(is_said), "{length}");
+        }
+    }
+
+    #[rstest]
+    #[case::edited(json!({"commandLine": {"original": "ls", "edited": "ls -l"}}), "Running\nRan\nls -l")]
+    #[case::original(json!({"commandLine": {"original": "ls"}}), "Running\nRan\nls")]
+    #[case::old(json!({"command": "ls"}), "Running\nRan\nls")]
+    #[case::none(json!({}), "Running\nRan")]
+    fn a_call_stands_between_what_was_said_before_and_after(#[case] data: Value, #[case] call: &str) {
+        let (found, _) = answered(&json!([
+            {"value": "before"},
+            {"kind": "toolInvocationSerialized", "toolId": "run", "invocationMessage": "Running",
+             "pastTenseMessage": {"value": "Ran"}, "toolSpecificData": data},
+            {"value": "after"},
+        ]));
+        let said = |text: &str| (Role::Assistant, None, text.to_owned());
+        assert_eq!(
+            found,
+            [said("before"), (Role::Tool, Some("run".to_owned()), call.to_owned()), said("after")]
+        );
+    }
+
+    #[test]
+    fn a_state_says_which_session_it_is_and_what_was_asked() {
+        let gather = read(&json!({
+            "sessionId": "one", "customTitle": "The plan", "creationDate": 1_000, "lastMessageDate": 9_000,
+            "requests": [
+                {"message": "old", "timestamp": 2_000},
+                {"message": {"text": "new", "parts": [{"text": "other"}]}},
+                {"message": {"parts": [{"text": "in"}, {"text": "parts"}]}},
+                {"response": []},
+            ],
+        }));
+        let texts: Vec<&str> = gather.messages.iter().map(|one| one.text.as_str()).collect();
+        assert_eq!(texts, ["old", "new", "in\nparts"]);
+        let session = &gather.session;
+        assert_eq!((session.id.as_str(), session.title.as_deref()), ("one", Some("The plan")));
+        let seconds = [session.started, session.last].map(|at| at.unwrap().as_second());
+        assert_eq!((seconds, gather.messages[0].at.unwrap().as_second()), ([1, 9], 2));
+    }
+}
