@@ -178,3 +178,106 @@ fn by_agent(asked: &str) -> (Option<Agent>, &str) {
     let split = asked.split_once('/').and_then(|(agent, id)| Some((Agent::by_name(agent)?, id)));
     split.map_or((None, asked), |(agent, id)| (Some(agent), id))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use entraclaw_seams::clock::SystemClock;
+    use entraclaw_seams::storage::MemoryStorage;
+    use rstest::rstest;
+
+    use super::super::homes::{Homes, System};
+    use super::*;
+    use crate::files::SimulatedFiles;
+
+    fn machine(ids: &[&str]) -> Library {
+        let storage = MemoryStorage::new();
+        for (n, id) in ids.iter().enumerate() {
+            let line = serde_json::json!({"type": "user", "message": {"content": "why"}, "sessionId": id, "cwd": "/p"});
+            let name = if n == 0 { "first" } else { id };
+            let path = format!("home/alice/.claude/projects/-p/{name}.jsonl");
+            storage.set_bytes(&path, format!("{line}\n").as_bytes());
+        }
+        let files = SimulatedFiles::new(storage, Arc::new(SystemClock));
+        let homes = Homes { home: "/home/alice".into(), variables: BTreeMap::new(), system: System::Linux };
+        Library::new(Arc::new(files), homes)
+    }
+
+    fn wanted(session: &str) -> Wanted<'_> {
+        Wanted { session, agent: None, workspace: Path::new("/p") }
+    }
+
+    #[rstest]
+    #[case("abcdefg-one", Ok("abcdefg-one"))]
+    #[case(" abcdefg-one\n", Ok("abcdefg-one"))]
+    #[case("claude/abcdefg-one", Ok("abcdefg-one"))]
+    #[case("codex/abcdefg-one", Err(0))]
+    #[case("abcdefg-o", Ok("abcdefg-one"))]
+    #[case("abcdefg", Err(2))]
+    #[case("abcdefg-twins", Ok("abcdefg-twins"))]
+    #[case("abcdefg-twin", Ok("abcdefg-twins"))]
+    #[case("abcdef", Err(0))]
+    #[case("current", Ok("first"))]
+    #[case("/home/alice/.claude/projects/-p/abcdefg-one.jsonl", Ok("abcdefg-one"))]
+    #[case("home/alice/.claude/projects/-p/abcdefg-one.jsonl", Err(0))]
+    #[case("/home/alice/.claude/projects/-q/abcdefg-one.jsonl", Err(0))]
+    fn one_session_is_meant_or_it_is_said_which_ones_fit(
+        #[case] session: &str,
+        #[case] expected: Result<&str, usize>,
+    ) {
+        let found = machine(&["other", "abcdefg-one", "abcdefg-twins"]).pick(&wanted(session));
+        let found = found.map(|found| found.path.file_stem().unwrap().to_str().unwrap().to_owned());
+        let found = found.map_err(|error| match error {
+            SessionError::Ambiguous { candidates, .. } => candidates.len(),
+            SessionError::NotFound { .. } | SessionError::Unreadable { .. } => 0,
+        });
+        assert_eq!(found, expected.map(str::to_owned));
+    }
+
+    #[test]
+    fn of_many_that_fit_or_are_near_a_few_are_named() {
+        let ids: Vec<String> = (0..8).map(|n| format!("abcdefg-{n}")).collect();
+        let mut all = vec!["other"];
+        all.extend(ids.iter().map(String::as_str));
+        let mut library = machine(&all);
+        let SessionError::Ambiguous { candidates, .. } = library.pick(&wanted("abcdefg-")).unwrap_err()
+        else {
+            panic!("several fit")
+        };
+        assert_eq!(candidates.len(), NAMED_MAX);
+        let SessionError::NotFound { nearest, .. } = library.pick(&wanted("abcdefg-3x")).unwrap_err() else {
+            panic!("none fits")
+        };
+        assert_eq!(nearest.len(), NAMED_MAX);
+        let SessionError::NotFound { nearest, .. } = machine(&[]).pick(&wanted("abcdefg-3")).unwrap_err()
+        else {
+            panic!("none is there")
+        };
+        assert!(nearest.is_empty());
+    }
+
+    #[test]
+    fn an_error_says_what_is_near_and_has_the_documents_name() {
+        let missing = |nearest: &[&str]| SessionError::NotFound {
+            wanted: "x".to_owned(),
+            nearest: nearest.iter().map(|name| (*name).to_owned()).collect(),
+        };
+        let says = missing(&[]).to_string();
+        assert!(says.starts_with("no session \"x\" is known; list the sessions"), "{says}");
+        let says = missing(&["claude/a", "codex/b"]).to_string();
+        assert!(says.contains("is known; near it are claude/a, codex/b; list"), "{says}");
+        let unreadable = SessionError::Unreadable { path: "/a".into(), why: "no".to_owned() };
+        assert_eq!([missing(&[]).name(), unreadable.name()], ["SESSION_NOT_FOUND", "EXPORT_ERROR"]);
+    }
+
+    #[rstest]
+    #[case("claude/one", Some(Agent::Claude), "one")]
+    #[case("claude/a/b", Some(Agent::Claude), "a/b")]
+    #[case("cursor/one", None, "cursor/one")]
+    #[case("one", None, "one")]
+    fn an_agent_may_stand_before_an_id(#[case] asked: &str, #[case] agent: Option<Agent>, #[case] id: &str) {
+        assert_eq!(by_agent(asked), (agent, id));
+    }
+}

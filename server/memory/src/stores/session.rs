@@ -142,3 +142,29 @@ impl Session {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_agent_is_known_by_its_name_alone() {
+        for agent in Agent::ALL {
+            assert_eq!(Agent::by_name(agent.as_str()), Some(agent));
+            assert_eq!(serde_json::to_value(agent).unwrap(), agent.as_str());
+        }
+        assert_eq!([Agent::by_name("Claude"), Agent::by_name(""), Agent::by_name("cursor")], [None; 3]);
+        assert_eq!(Agent::in_terminals(), Agent::CLIS);
+    }
+
+    #[test]
+    fn only_a_session_of_gemini_without_a_word_is_begun_again() {
+        let session = |agent, title: Option<&str>| Session {
+            title: title.map(str::to_owned),
+            ..Session::new(agent, "one", "/one".into())
+        };
+        assert!(session(Agent::Gemini, None).is_begun_again());
+        assert!(!session(Agent::Gemini, Some("why")).is_begun_again());
+        assert!(!session(Agent::Claude, None).is_begun_again());
+    }
+}

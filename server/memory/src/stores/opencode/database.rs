@@ -170,3 +170,115 @@ fn number(row: &Row<'_>, at: usize) -> rusqlite::Result<i64> {
 fn failed(error: rusqlite::Error) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("its form is not known: {error}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use entraclaw_seams::clock::SystemClock;
+    use entraclaw_seams::storage::MemoryStorage;
+
+    use super::*;
+    use crate::files::SimulatedFiles;
+
+    const TABLES: &str = "
+        CREATE TABLE session (id TEXT, parent_id TEXT, directory TEXT, title TEXT, version TEXT, revert TEXT,
+            time_updated INTEGER);
+        CREATE TABLE message (id TEXT, session_id TEXT, time_created INTEGER, data TEXT);
+        CREATE TABLE part (id TEXT, message_id TEXT, session_id TEXT, time_updated INTEGER, data TEXT);";
+
+    /// A machine whose database was made so.
+    fn machine(rows: &str) -> SimulatedFiles {
+        let mut connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(&format!("{TABLES} {rows}")).unwrap();
+        let storage = MemoryStorage::new();
+        storage.set_bytes("o/opencode.db", &connection.serialize(rusqlite::MAIN_DB).unwrap());
+        SimulatedFiles::new(storage, Arc::new(SystemClock))
+    }
+
+    const PATH: &str = "/o/opencode.db";
+
+    #[test]
+    fn a_session_stands_by_its_parts_and_by_what_of_it_changed_last() {
+        let files = machine(
+            "INSERT INTO session VALUES ('ses_a', NULL, '/p', 'A', '2', NULL, 5000);
+            INSERT INTO session VALUES ('ses_b', NULL, '/p', 'B', '2', NULL, 9000);
+            INSERT INTO session VALUES ('ses_c', NULL, '/p', 'C', '2', NULL, 3000);
+            INSERT INTO session VALUES (7, NULL, '/p', 'D', '2', NULL, 3000);
+            INSERT INTO part VALUES ('prt_1', 'msg_1', 'ses_a', 6000, '{}');
+            INSERT INTO part VALUES ('prt_2', 'msg_1', 'ses_a', 8000, '{}');
+            INSERT INTO part VALUES ('prt_3', 'msg_2', 'ses_b', 7000, '{}');
+            INSERT INTO part VALUES ('prt_4', 'msg_3', 'ses_gone', 7000, '{}');",
+        );
+        let mut identities = Vec::new();
+        for (id, expected) in
+            [("ses_a", Some((2, 8))), ("ses_b", Some((1, 9))), ("ses_c", Some((0, 3))), ("ses_gone", None)]
+        {
+            let found = standing(&files, Path::new(PATH), id).unwrap();
+            assert_eq!(found.map(|found| (found.bytes, found.modified.as_second())), expected, "{id}");
+            identities.extend(found.map(|found| found.identity));
+        }
+        identities.sort_unstable();
+        identities.dedup();
+        assert_eq!(identities.len(), 3);
+        assert!(standing(&files, Path::new("/o/opencode-dev.db"), "ses_a").unwrap().is_none());
+    }
+
+    #[test]
+    fn a_session_is_below_the_one_that_began_it() {
+        let files = machine(
+            "INSERT INTO session VALUES ('ses_a', NULL, '/p', 'A', '2', NULL, 5);
+            INSERT INTO session VALUES ('ses_b', 'ses_a', '/p', 'B', '2', NULL, 5);
+            INSERT INTO session VALUES ('ses_c', '../x', '/p', 'C', '2', NULL, 5);
+            INSERT INTO session VALUES ('--x', NULL, '/p', 'D', '2', NULL, 5);",
+        );
+        let found = sessions(&files, Path::new(PATH)).unwrap();
+        let expected = [("ses_a", "ses_a"), ("ses_a/ses_b", "ses_b"), ("ses_c", "ses_c")];
+        assert_eq!(found, expected.map(|(path, id)| (path.into(), id.to_owned())));
+        assert!(sessions(&files, Path::new("/o/other.db")).unwrap().is_empty());
+    }
+
+    #[test]
+    fn messages_have_their_parts_in_order_and_what_is_wrong_is_counted() {
+        let files = machine(&format!(
+            "INSERT INTO session VALUES ('ses_a', 'ses_0', '/p', 'A', '2', '{{\"messageID\":\"msg_9\"}}', 5);
+            CREATE TABLE session_message (session_id TEXT);
+            INSERT INTO session_message VALUES ('ses_a');
+            INSERT INTO session_message VALUES ('ses_a');
+            INSERT INTO message VALUES ('msg_2', 'ses_a', 1, '{{\"n\":2}}');
+            INSERT INTO message VALUES ('msg_1', 'ses_a', 2, '{{\"n\":1}}');
+            INSERT INTO message VALUES ('msg_3', 'ses_a', 3, 'no JSON');
+            INSERT INTO message VALUES ('msg_4', 'ses_b', 4, '{{}}');
+            INSERT INTO part VALUES ('prt_3', 'msg_1', 'ses_a', 1, '3');
+            INSERT INTO part VALUES ('prt_2', 'msg_1', 'ses_a', 1, '2');
+            INSERT INTO part VALUES ('prt_4', 'msg_1', 'ses_a', 1, 'no JSON');
+            INSERT INTO part VALUES ('prt_1', 'msg_2', 'ses_a', 1, '1');
+            INSERT INTO part VALUES ('prt_5', 'msg_3', 'ses_a', 1, '5');
+            INSERT INTO part VALUES ('prt_6', 'msg_4', 'ses_b', 1, '6');
+            INSERT INTO part VALUES ('prt_7', 'msg_1', 'ses_a', 1, '\"' || hex(zeroblob({0})) || '\"');",
+            RECORD_BYTES_MAX / 2
+        ));
+        let mut tally = Tally::default();
+        let (head, said) = read(&files, Path::new(PATH), "ses_a", &mut tally).unwrap();
+        let found: Vec<(&str, Vec<i64>)> = said
+            .iter()
+            .map(|one| (one.id.as_str(), one.parts.iter().filter_map(Value::as_i64).collect()))
+            .collect();
+        assert_eq!(found, [("msg_2", vec![1]), ("msg_1", vec![2, 3])]);
+        assert_eq!(said[0].message, serde_json::json!({"n": 2}));
+        assert_eq!((tally.malformed, tally.too_long, tally.unknown["session_message"]), (2, 1, 1));
+        let members = [head.parent, head.folder, head.title, head.version, head.reverted_from];
+        assert_eq!(members.map(Option::unwrap), ["ses_0", "/p", "A", "2", "msg_9"]);
+        let mut other = Tally::default();
+        assert_eq!(read(&files, Path::new(PATH), "ses_b", &mut other).unwrap().1.len(), 1);
+        assert!(other.is_empty(), "{other:?}");
+    }
+
+    #[test]
+    fn what_is_said_of_a_session_needs_its_database() {
+        let files = machine("INSERT INTO session VALUES ('ses_a', NULL, '/p', 'A', '2', 'no JSON', 5);");
+        let found = head(&files, Path::new(PATH), "ses_a").unwrap();
+        assert_eq!((found.title.as_deref(), found.parent, found.reverted_from), (Some("A"), None, None));
+        assert_eq!(head(&files, Path::new(PATH), "ses_b").unwrap().title, None);
+        let gone = head(&files, Path::new("/o/other.db"), "ses_a").unwrap_err();
+        assert_eq!(gone.kind(), io::ErrorKind::NotFound);
+    }
+}

@@ -172,3 +172,136 @@ impl Said {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use entraclaw_seams::clock::SystemClock;
+    use entraclaw_seams::storage::MemoryStorage;
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::super::session::{Agent, Session};
+    use super::*;
+    use crate::files::SimulatedFiles;
+
+    #[rstest]
+    #[case("opencode.db", true)]
+    #[case("opencode-dev.db", true)]
+    #[case("opencode.db-wal", false)]
+    #[case("opencode.txt", false)]
+    #[case("other.db", false)]
+    fn a_database_is_told_by_its_name(#[case] name: &str, #[case] expected: bool) {
+        assert_eq!(is_database(name), expected);
+    }
+
+    #[rstest]
+    #[case("/o/opencode.db/ses_a", Some(("/o/opencode.db", "ses_a")))]
+    #[case("/o/opencode.db/ses_a/ses_b", Some(("/o/opencode.db", "ses_b")))]
+    #[case("/o/opencode.db/a/b/c", None)]
+    #[case("/o/opencode.db", None)]
+    #[case("/o/storage/session/p/ses_a.json", None)]
+    fn a_session_of_a_database_is_below_its_path(#[case] path: &str, #[case] expected: Option<(&str, &str)>) {
+        let expected = expected.map(|(holder, id)| (Path::new(holder), id));
+        assert_eq!(within(Path::new(path)), expected);
+    }
+
+    fn gathered(message: Value, parts: &[Value]) -> Gather {
+        let mut gather = Gather::new(Session::new(Agent::Opencode, "one", "/one".into()));
+        Said { id: "msg_1".to_owned(), message, parts: parts.to_vec() }.gather(false, &mut gather);
+        gather
+    }
+
+    #[rstest]
+    #[case(json!({"type": "text", "text": "a"}), &[(Role::Assistant, None, "a")], 0)]
+    #[case(json!({"type": "text", "text": "a", "synthetic": true}), &[], 0)]
+    #[case(json!({"type": "text", "text": "a", "ignored": true}), &[], 0)]
+    #[case(json!({"type": "text", "text": "a", "synthetic": false}), &[(Role::Assistant, None, "a")], 0)]
+    #[case(
+        json!({"type": "tool", "tool": "bash", "state": {"input": {"command": "ls"}, "output": "a", "error": "b"}}),
+        &[(Role::Tool, Some("bash"), "ls"), (Role::Tool, None, "a")],
+        0
+    )]
+    #[case(
+        json!({"type": "tool", "tool": "bash", "state": {"input": {"command": "ls"}, "error": "b"}}),
+        &[(Role::Tool, Some("bash"), "ls"), (Role::Tool, None, "b")],
+        0
+    )]
+    #[case(json!({"type": "reasoning", "text": "a"}), &[], 0)]
+    #[case(json!({"type": "compaction"}), &[], 0)]
+    #[case(json!({"type": "ofTomorrow"}), &[], 1)]
+    #[case(json!({"text": "a"}), &[], 1)]
+    fn a_part_is_taken_passed_over_or_told(
+        #[case] part: Value,
+        #[case] taken: &[(Role, Option<&str>, &str)],
+        #[case] unknown: u64,
+    ) {
+        let gather = gathered(json!({"role": "assistant", "time": {"created": 2_000}}), &[part]);
+        let found: Vec<_> =
+            gather.messages.iter().map(|one| (one.role, one.tool.as_deref(), one.text.as_str())).collect();
+        assert_eq!((found.as_slice(), gather.tally.unknown.values().sum::<u64>()), (taken, unknown));
+        assert!(gather.messages.iter().all(|one| one.at.is_some_and(|at| at.as_second() == 2)));
+    }
+
+    #[test]
+    fn a_message_has_its_role_and_an_error_its_words() {
+        let text = [json!({"type": "text", "text": "a"})];
+        for (message, role) in [
+            (json!({"role": "user"}), Some(Role::User)),
+            (json!({"role": "user", "summary": true}), Some(Role::User)),
+            (json!({"role": "assistant"}), Some(Role::Assistant)),
+            (json!({"role": "assistant", "summary": true}), Some(Role::Summary)),
+            (json!({"role": "ofTomorrow"}), None),
+            (json!({}), None),
+        ] {
+            let gather = gathered(message, &text);
+            assert_eq!(gather.messages.first().map(|one| one.role), role);
+            assert_eq!(gather.tally.is_empty(), role.is_some());
+        }
+        let failed = gathered(json!({"role": "assistant", "error": {"data": {"message": "No more."}}}), &[]);
+        assert_eq!(
+            (failed.messages[0].role, failed.messages[0].text.as_str()),
+            (Role::Assistant, "No more.")
+        );
+    }
+
+    /// A session in files, of which the last message was taken back.
+    fn machine(head: &Value) -> (SimulatedFiles, &'static Path) {
+        let storage = MemoryStorage::new();
+        let put = |path: &str, value: &Value| {
+            storage.set_bytes(&format!("o/storage/{path}"), value.to_string().as_bytes());
+        };
+        put("session/p/ses_a.json", head);
+        for n in 1..4 {
+            put(&format!("message/ses_a/msg_{n}.json"), &json!({"role": "user"}));
+            put(&format!("part/msg_{n}/prt_{n}.json"), &json!({"type": "text", "text": format!("said {n}")}));
+        }
+        let files = SimulatedFiles::new(storage, Arc::new(SystemClock));
+        (files, Path::new("/o/storage/session/p/ses_a.json"))
+    }
+
+    #[test]
+    fn what_was_taken_back_is_not_read_and_what_is_said_of_a_session_is() {
+        let head = json!({"directory": "/p", "title": "A", "version": "1", "revert": {"messageID": "msg_3"}});
+        let (files, path) = machine(&head);
+        let begin = || Gather::new(Session::new(Agent::Opencode, "ses_a", path.into()));
+        let (mut whole, mut head) = (begin(), begin());
+        read(&files, path, &mut whole).unwrap();
+        peek(&files, path, &mut head).unwrap();
+        let texts: Vec<&str> = whole.messages.iter().map(|one| one.text.as_str()).collect();
+        assert_eq!((texts, head.messages.len()), (vec!["said 1", "said 2"], 0));
+        for gather in [whole, head] {
+            let session = gather.session;
+            let members = [session.folder, session.title, session.version, Some(session.id)];
+            assert_eq!(members.map(Option::unwrap), ["/p", "A", "1", "ses_a"]);
+        }
+    }
+
+    #[test]
+    fn a_session_that_another_one_began_is_beside_that_one() {
+        let (files, path) = machine(&json!({"parentID": "ses_0", "title": "A task"}));
+        let mut gather = Gather::new(Session::new(Agent::Opencode, "ses_a", path.into()));
+        read(&files, path, &mut gather).unwrap();
+        assert_eq!((gather.session.id.as_str(), gather.session.title), ("ses_0", None));
+        assert!(gather.messages.len() == 3 && gather.messages.iter().all(|one| one.is_side));
+    }
+}
