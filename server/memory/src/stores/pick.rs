@@ -142,13 +142,12 @@ impl Library {
 
     fn nearest(&mut self, files: &[(Found, Standing)], id: &str) -> Vec<String> {
         let id = crate::text::cut_bytes(id, 64);
-        let mut ranked: Vec<(usize, usize)> = Vec::new();
+        let mut ranked: Vec<(isize, usize)> = Vec::new();
         for (at, (found, _)) in files.iter().take(COMPARED_MAX).enumerate() {
             if let Some(known) = found.named_id() {
                 let common = known.bytes().zip(id.bytes()).take_while(|(a, b)| a == b).count();
-                let distance =
-                    strsim::osa_distance(id, crate::text::cut_bytes(known, 64)).saturating_sub(common);
-                ranked.push((distance, at));
+                let distance = strsim::osa_distance(id, crate::text::cut_bytes(known, 64));
+                ranked.push((distance.cast_signed() - common.cast_signed(), at));
             }
         }
         ranked.sort_unstable();
@@ -256,6 +255,20 @@ mod tests {
             panic!("none is there")
         };
         assert!(nearest.is_empty());
+    }
+
+    #[test]
+    fn the_nearest_id_is_named_first_however_much_the_others_have_in_common() {
+        let mut library = machine(&["other", "abcdefg-3", "abcdefg-45", "abcdefg-7", "abcd-3x"]);
+        let (files, _) = library.files_by_age(None);
+        for (id, nearest) in [
+            ("abcdefg-3x", "abcdefg-3"),
+            ("abcdefg-46", "abcdefg-45"),
+            ("abcdefg-8", "abcdefg-7"),
+            ("abcd-3xy", "abcd-3x"),
+        ] {
+            assert_eq!(library.nearest(&files, id)[0], format!("claude/{nearest}"));
+        }
     }
 
     #[test]
