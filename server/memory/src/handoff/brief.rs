@@ -187,3 +187,194 @@ fn fitting(words: &str, bytes_max: usize) -> String {
     }
     String::new()
 }
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+    use crate::stores::{Place, Session, Tally};
+
+    fn message(role: Role, text: &str) -> Message {
+        let tool = (role == Role::Tool).then(|| "Write".to_owned());
+        Message { role, text: text.to_owned(), at: None, tool, is_side: false, place: Place::default() }
+    }
+
+    fn whole(messages: Vec<Message>) -> Whole {
+        let session = Session {
+            agent: Agent::Claude,
+            id: "one".to_owned(),
+            folder: Some("/p".to_owned()),
+            title: Some("The plan".to_owned()),
+            version: None,
+            started: None,
+            last: None,
+            file: "/one.jsonl".into(),
+        };
+        let modified = "2026-11-27T00:00:00Z".parse().unwrap();
+        Whole { session, messages, modified, tally: Tally::default() }
+    }
+
+    /// What stands behind the head of a brief.
+    fn parts(messages: Vec<Message>, bytes_max: usize) -> String {
+        let text = brief(&whole(messages), Running::No, bytes_max).markdown;
+        text.split_once("It does not run now.\n").unwrap().1.to_owned()
+    }
+
+    #[rstest]
+    #[case(Running::Yes, "It runs now.")]
+    #[case(Running::No, "It does not run now.")]
+    #[case(Running::Unknown, "Whether it runs now is not known.")]
+    fn the_head_says_that_it_is_data_whose_session_it_is_and_how_it_goes_on(
+        #[case] running: Running,
+        #[case] state: &str,
+    ) {
+        let brief = brief(&whole(Vec::new()), running, BRIEF_BYTES);
+        let lines = "- Session: `claude/one`\n- Folder: /p\n- Time: 2026-11-27 00:00 UTC\n";
+        let goes_on = format!("- Goes on with: `cd -- /p && claude --resume one`. {state}\n");
+        assert_eq!(brief.markdown, format!("{MARK}\n\n{lines}{goes_on}"));
+        assert_eq!(
+            (brief.title.as_str(), brief.sources.len(), brief.resume.running),
+            ("The plan", 0, running)
+        );
+    }
+
+    #[test]
+    fn the_parts_come_by_their_weight_and_each_word_has_its_source() {
+        let mut messages = Vec::new();
+        let mut say = |role, text: &str| {
+            let place = Place { line: messages.len() as u64, nth: 3 };
+            messages.push(Message { place, ..message(role, text) });
+        };
+        for n in 0..7 {
+            say(Role::User, &format!("ask {n}"));
+            say(Role::Assistant, &format!("answer {n}\n- [ ] open {n}"));
+        }
+        say(Role::Summary, "old");
+        say(Role::Summary, "all");
+        say(Role::Tool, "/p/a.rs");
+        messages.push(Message { is_side: true, ..message(Role::User, "beside") });
+        let expected = "
+**Asked first**
+
+> ask 0
+
+**Answered last**
+
+> answer 6
+> - [ ] open 6
+
+**Left open, as the last answers say**
+
+> - open 4
+> - open 5
+> - open 6
+
+**Files that its tools changed**
+
+> - /p/a.rs
+
+**Asked later**
+
+> ask 3
+
+> ask 4
+
+> ask 5
+
+> ask 6
+
+**The agent's own summary of what was before**
+
+> all
+
+**Answered before**
+
+> answer 5
+> - [ ] open 5
+";
+        assert_eq!(parts(messages.clone(), 32 * 1024), expected);
+        let sources = brief(&whole(messages), Running::No, 32 * 1024).sources;
+        let found: Vec<(u64, u64, Role)> =
+            sources.iter().map(|source| (source.line_at, source.nth, source.role)).collect();
+        let user = |line| (line, 3, Role::User);
+        let answers = |line| (line, 3, Role::Assistant);
+        let expected =
+            [user(0), answers(13), user(6), user(8), user(10), user(12), (15, 3, Role::Summary), answers(11)];
+        assert_eq!(found, expected);
+        assert!(sources.iter().all(|source| source.session_id == "one" && source.file == "/one.jsonl"));
+    }
+
+    #[test]
+    fn what_was_said_once_is_shown_once() {
+        let one = vec![message(Role::User, "ask"), message(Role::Assistant, "answer")];
+        assert_eq!(parts(one, 8_000), "\n**Asked first**\n\n> ask\n\n**Answered last**\n\n> answer\n");
+        let many = (0..6).map(|n| message(Role::User, &format!("ask {n}"))).collect();
+        let shown = parts(many, 8_000);
+        assert!(shown.ends_with("**Asked later**\n\n> ask 2\n\n> ask 3\n\n> ask 4\n\n> ask 5\n"), "{shown}");
+    }
+
+    #[test]
+    fn a_part_takes_its_share_of_what_is_left() {
+        let long = "x".repeat(20_000);
+        let messages = vec![message(Role::User, &long), message(Role::Assistant, &long)];
+        let shown = parts(messages.clone(), 8_000);
+        let lengths: Vec<usize> =
+            shown.lines().filter(|line| line.starts_with("> x")).map(str::len).collect();
+        let left = 8_000 - (brief(&whole(Vec::new()), Running::No, 8_000).markdown.len());
+        let (first, last) = (lengths[0], lengths[1]);
+        assert!(first <= left / 4 && first > left / 4 - 64, "{first} of {left}");
+        let left = left - first;
+        assert!(last <= left / 2 && last > left / 2 - 96, "{last} of {left}");
+        let several = (0..5).map(|_| message(Role::User, &long)).collect();
+        let shown = parts(several, 8_000);
+        let later: Vec<usize> =
+            shown.lines().filter(|line| line.starts_with("> x")).skip(1).map(str::len).collect();
+        assert!(later.len() == 4 && later.iter().all(|length| *length == later[0]), "{later:?}");
+        assert!(later[0] > left / 12 && later[0] < left / 8, "{later:?} of {left}");
+    }
+
+    #[test]
+    fn a_list_takes_a_quarter_of_what_is_left_and_says_how_much_it_leaves_out() {
+        let items: Vec<String> = (0..30).map(|n| format!("item {n:02}")).collect();
+        let line = "> - item 00\n".len();
+        let written = |bytes_max: usize, items: &[String]| {
+            let whole = whole(Vec::new());
+            let mut writer = Writer { whole: &whole, out: String::new(), bytes_max, sources: Vec::new() };
+            writer.list("Name", items);
+            writer.out
+        };
+        let head = "\n**Name**\n\n".len();
+        for count in [0, 1, 5, FILES] {
+            // A line is written without its dash first, and the count of what is left out has its place.
+            let least = 4 * (head + count * line - 2 + 32);
+            for (bytes_max, count) in [(least, count), (least - 4, count.saturating_sub(1))] {
+                let shown = written(bytes_max, &items);
+                assert_eq!(shown.matches("item").count(), count, "{bytes_max}: {shown}");
+                let more = format!("> - item {:02}\n> - and {} more\n", count.max(1) - 1, 30 - count);
+                assert!(count == 0 && shown.is_empty() || shown.ends_with(&more), "{shown}");
+            }
+        }
+        assert_eq!(written(100_000, &items).matches("item").count(), FILES);
+        assert_eq!(written(100_000, &items[..2]), "\n**Name**\n\n> - item 00\n> - item 01\n");
+        assert_eq!(written(100_000, &[]), "");
+    }
+
+    #[test]
+    fn a_quote_fits_with_the_line_before_it() {
+        for words in ["word ".repeat(200), "one\ntwo ".repeat(100), "äöü\n\n".repeat(200), "🦀".repeat(300)]
+        {
+            for bytes_max in 0..400 {
+                let quoted = fitting(&words, bytes_max);
+                assert!(quoted.is_empty() || quoted.len() < bytes_max, "{bytes_max}: {quoted}");
+            }
+            let quoted = fitting(&words, 400);
+            assert!(quoted.len() > 200 && quoted.ends_with("> …\n"), "{quoted}");
+        }
+        assert!(
+            fitting(&"word ".repeat(200), 55).is_empty() && !fitting(&"word ".repeat(200), 56).is_empty()
+        );
+        assert_eq!(fitting("one\ntwo", 400), "> one\n> two\n");
+        assert_eq!(fitting("", 400), "");
+    }
+}
