@@ -165,10 +165,15 @@ fn checksum(sums: (u32, u32), bytes: &[u8], is_big_endian: bool) -> (u32, u32) {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use entraclaw_seams::clock::SystemClock;
+    use entraclaw_seams::storage::MemoryStorage;
     use proptest::prelude::*;
+    use rstest::rstest;
 
     use super::*;
-    use crate::files::DiskFiles;
+    use crate::files::{DiskFiles, SimulatedFiles};
 
     /// A database whose rows stand in the log, beside a row that is not committed.
     fn written(folder: &Path) -> Connection {
@@ -238,5 +243,98 @@ mod tests {
             Ok(())
         });
         done.unwrap();
+    }
+    /// A log of frames, each with its page's number, how many pages there are once it is committed, and a byte.
+    fn log(page_bytes: u32, is_big_endian: bool, frames: &[(u32, u32, u8)]) -> Vec<u8> {
+        let magic: u32 = if is_big_endian { 0x377f_0683 } else { 0x377f_0682 };
+        let salts = [1_u32.to_be_bytes(), 2_u32.to_be_bytes()].concat();
+        let head = [magic, 3_007_000, page_bytes, 0].map(u32::to_be_bytes).concat();
+        let mut log = [head, salts.clone()].concat();
+        let mut sums = checksum((0, 0), &log, is_big_endian);
+        let written = |sums: (u32, u32)| [sums.0.to_be_bytes(), sums.1.to_be_bytes()].concat();
+        log.extend(written(sums));
+        for (number, pages, byte) in frames {
+            let head = [number.to_be_bytes(), pages.to_be_bytes()].concat();
+            let page = vec![*byte; page_bytes as usize];
+            sums = checksum(checksum(sums, &head, is_big_endian), &page, is_big_endian);
+            log.extend([head, salts.clone(), written(sums), page].concat());
+        }
+        log
+    }
+
+    #[rstest]
+    #[case(256, false)]
+    #[case(512, true)]
+    #[case(513, false)]
+    #[case(1_000, false)]
+    #[case(4_096, true)]
+    #[case(65_536, true)]
+    #[case(131_072, false)]
+    #[case(0, false)]
+    fn a_page_has_a_size_that_the_form_knows(#[case] page_bytes: u32, #[case] is_known: bool) {
+        for is_big_endian in [false, true] {
+            let found = lay_over(&mut Vec::new(), &log(page_bytes, is_big_endian, &[]));
+            assert_eq!(found.is_some(), is_known);
+        }
+    }
+
+    #[rstest]
+    #[case::nothing(&[], &[7, 7])]
+    #[case::a_page(&[(2, 2, 1)], &[7, 1])]
+    #[case::the_last_one_counts(&[(2, 2, 1), (2, 2, 3)], &[7, 3])]
+    #[case::not_committed(&[(1, 2, 1), (2, 0, 3)], &[1, 7])]
+    #[case::committed_together(&[(1, 0, 1), (2, 2, 3)], &[1, 3])]
+    #[case::more_pages(&[(3, 3, 1)], &[7, 7, 1])]
+    #[case::fewer_pages(&[(1, 1, 1)], &[1])]
+    #[case::a_page_that_is_gone(&[(3, 2, 1), (1, 2, 5)], &[5, 7])]
+    fn what_is_committed_is_laid_over_the_file(#[case] frames: &[(u32, u32, u8)], #[case] pages: &[u8]) {
+        for is_big_endian in [false, true] {
+            let mut file = vec![7; 1_024];
+            lay_over(&mut file, &log(512, is_big_endian, frames)).unwrap();
+            let expected: Vec<u8> = pages.iter().flat_map(|byte| vec![*byte; 512]).collect();
+            assert!(file == expected, "{frames:?}");
+        }
+    }
+
+    #[test]
+    fn a_frame_that_is_not_of_this_round_ends_the_log() {
+        let whole = log(512, true, &[(1, 2, 1), (2, 2, 3)]);
+        let second = WAL_HEADER_BYTES + FRAME_HEADER_BYTES + 512;
+        // Its number, its salts, its sums, and its page.
+        for at in [0, 8, 12, 16, 20, FRAME_HEADER_BYTES + 500] {
+            let mut log = whole.clone();
+            log[second + at + 3] ^= 1;
+            let mut file = vec![7; 1_024];
+            lay_over(&mut file, &log).unwrap();
+            assert!((file[0], file[512]) == (1, 7), "{at}");
+        }
+        let mut cut = whole.clone();
+        cut.pop();
+        let mut file = vec![7; 1_024];
+        lay_over(&mut file, &cut).unwrap();
+        assert_eq!((file[0], file[512]), (1, 7));
+        for at in [0, 16, 24, 28] {
+            let mut log = whole.clone();
+            log[at + 3] ^= 2;
+            assert!(lay_over(&mut vec![7; 1_024], &log).is_none(), "the header is wrong at {at}");
+        }
+        assert!(lay_over(&mut Vec::new(), &log(512, true, &[(0, 1, 1)])).is_none(), "pages count from 1");
+    }
+
+    #[test]
+    fn a_database_that_is_being_written_is_read_at_the_next_look() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.db");
+        drop(written(folder.path()));
+        let storage = MemoryStorage::new();
+        storage.set_bytes("d/a.db", &DiskFiles.read(&path, 0, usize::MAX).unwrap());
+        let files = SimulatedFiles::new(storage.clone(), Arc::new(SystemClock));
+        let path = Path::new("/d/a.db");
+        assert!(read(&files, path).unwrap().is_some());
+        storage.set_bytes("d/a.db-journal", b"");
+        assert!(read(&files, path).unwrap().is_some(), "an empty journal is of no transaction");
+        storage.set_bytes("d/a.db-journal", b"x");
+        let error = read(&files, path).err().unwrap();
+        assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
     }
 }

@@ -92,3 +92,24 @@ pub fn read_whole(
     let len = usize::try_from(standing.bytes).map_err(io::Error::other)?;
     files.read(path, 0, len).map(|bytes| Some((bytes, standing)))
 }
+
+#[cfg(test)]
+mod tests {
+    use entraclaw_seams::clock::SystemClock;
+    use entraclaw_seams::storage::MemoryStorage;
+
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_whole_up_to_a_bound() {
+        let storage = MemoryStorage::new();
+        storage.set_bytes("a", b"three");
+        let files = SimulatedFiles::new(storage, Arc::new(SystemClock));
+        let (bytes, standing) = read_whole(&files, Path::new("/a"), 5).unwrap().unwrap();
+        assert_eq!((bytes.as_slice(), standing.bytes), (&b"three"[..], 5));
+        let error = read_whole(&files, Path::new("/a"), 4).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::FileTooLarge);
+        assert_eq!(error.to_string(), "it has 5 bytes, at most 4 are read");
+        assert!(read_whole(&files, Path::new("/b"), 5).unwrap().is_none());
+    }
+}

@@ -114,3 +114,58 @@ impl ContextFiles for SimulatedFiles {
         self.storage.append(&path, true)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Fixed;
+
+    impl Clock for Fixed {
+        fn now(&self) -> Timestamp {
+            "2026-11-26T12:00:00Z".parse().unwrap()
+        }
+    }
+
+    fn files() -> (MemoryStorage, SimulatedFiles) {
+        let storage = MemoryStorage::new();
+        storage.set_bytes("p/old", b"one");
+        (storage.clone(), SimulatedFiles::new(storage, Arc::new(Fixed)))
+    }
+
+    #[test]
+    fn a_file_counts_as_written_when_a_change_is_seen_and_what_was_there_before_as_older() {
+        let (storage, files) = files();
+        let modified = |path: &str| files.look(Path::new(path)).unwrap().unwrap().modified;
+        assert!(modified("/p/old") < Fixed.now());
+        storage.set_bytes("p/old", b"two");
+        assert_eq!(modified("/p/old"), Fixed.now());
+        // Its own writes need no look before them.
+        files.create(Path::new("/p/new")).unwrap().append(b"a").unwrap();
+        assert_eq!(modified("/p/new"), Fixed.now());
+        storage.set_bytes("p/third", b"a");
+        files.open(Path::new("/p/third")).unwrap().append(b"b").unwrap();
+        assert_eq!(modified("/p/third"), Fixed.now());
+        assert!(files.create(Path::new("/p/new")).is_err() && files.open(Path::new("/p/none")).is_err());
+    }
+
+    #[test]
+    fn a_folder_is_there_as_long_as_a_file_is_below_it() {
+        let (_, files) = files();
+        for (path, exists, is_folder) in [
+            ("/p", true, true),
+            ("/p/old", true, false),
+            ("/p/o", false, false),
+            ("/q", false, false),
+            ("/p/../p", false, false),
+        ] {
+            let path = Path::new(path);
+            assert_eq!((files.exists(path), files.folder(path).is_some()), (exists, is_folder), "{path:?}");
+        }
+        assert_eq!(files.look(Path::new("/p/none")).unwrap(), None);
+        assert_eq!(files.look(Path::new("/p/old")).unwrap().unwrap().bytes, 3);
+        assert!(files.look(Path::new("/p/./old")).is_ok() && files.look(Path::new("/p/../old")).is_err());
+        assert_eq!(files.read(Path::new("/p/old"), 1, 9).unwrap(), b"ne");
+        assert!(files.news(&[]).changes.is_some());
+    }
+}

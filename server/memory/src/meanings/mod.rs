@@ -105,3 +105,67 @@ pub(crate) fn unit(mut vector: Vec<f32>) -> Vec<f32> {
 pub(crate) fn dot(one: &[f32], other: &[f32]) -> f32 {
     one.iter().zip(other).map(|(one, other)| one * other).sum()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A table of three rows with two numbers each.
+    fn table(rows: [[f32; 2]; 3]) -> Meanings {
+        let pieces = r#"{"model": {"vocab": {"▁": 0, "a": 1, "b": 2, "c": 3}, "merges": []}}"#;
+        let numbers: Vec<u8> =
+            rows.iter().flatten().flat_map(|number| f16::from_f32(*number).to_le_bytes()).collect();
+        Meanings::of(Pieces::of(pieces.as_bytes()).unwrap(), tensors("F16", "[3,2]", &numbers)).unwrap()
+    }
+
+    fn tensors(dtype: &str, shape: &str, numbers: &[u8]) -> Vec<u8> {
+        let end = numbers.len();
+        let header = format!(r#"{{"t":{{"dtype":"{dtype}","shape":{shape},"data_offsets":[0,{end}]}}}}"#);
+        [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), numbers].concat()
+    }
+
+    #[test]
+    fn a_word_points_where_its_pieces_point_together() {
+        let table = table([[0.0, 0.0], [3.0, 0.0], [0.0, 4.0]]);
+        for (word, expected) in [
+            ("a", [1.0, 0.0]),
+            ("aaa", [1.0, 0.0]),
+            ("b", [0.0, 1.0]),
+            ("ab", [0.6, 0.8]),
+            // A piece without a row, and a letter that the table does not know.
+            ("ac", [1.0, 0.0]),
+            ("bx", [0.0, 1.0]),
+            ("c", [0.0, 0.0]),
+        ] {
+            let found = table.vector(word);
+            assert_eq!(found.len(), 2);
+            let is_near = found.iter().zip(expected).all(|(found, expected)| (found - expected).abs() < 1e-3);
+            assert!(is_near, "{word}: {found:?}");
+        }
+        let begun = self::table([[0.0, 4.0], [3.0, 0.0], [0.0, 0.0]]).vector("a");
+        assert!((begun[0] - 0.6).abs() < 1e-3 && (begun[1] - 0.8).abs() < 1e-3, "{begun:?}");
+    }
+
+    #[test]
+    fn a_table_of_another_form_is_refused() {
+        let pieces = || Pieces::of(r#"{"model": {"vocab": {"▁": 0}, "merges": []}}"#.as_bytes()).unwrap();
+        let refused = |bytes: Vec<u8>| Meanings::of(pieces(), bytes).err();
+        assert_eq!(refused(tensors("F16", "[1,2]", &[0; 4])), None);
+        let other = Some("its tensor has not two dimensions of 16-bit floats".to_owned());
+        assert_eq!(refused(tensors("F32", "[1,1]", &[0; 4])), other);
+        assert_eq!(refused(tensors("F16", "[2]", &[0; 4])), other);
+        let empty = [&2_u64.to_le_bytes()[..], b"{}"].concat();
+        assert_eq!(refused(empty), Some("it holds no tensor".to_owned()));
+        assert!(refused(vec![0; 4]).is_some());
+    }
+
+    #[test]
+    fn a_unit_points_the_same_way_and_has_the_length_one() {
+        let near = |one: f32, other: f32| (one - other).abs() < 1e-6;
+        let found = unit(vec![3.0, -4.0]);
+        assert!(near(found[0], 0.6) && near(found[1], -0.8), "{found:?}");
+        assert_eq!(unit(vec![0.0, 0.0]), [0.0, 0.0]);
+        assert!(near(dot(&found, &found), 1.0) && near(dot(&[1.0, 2.0], &[3.0, 4.0]), 11.0));
+        assert!(near(dot(&[1.0, 2.0], &[3.0]), 3.0));
+    }
+}
