@@ -183,7 +183,8 @@ fn fitting(words: &str, bytes_max: usize) -> String {
         if quoted.len() < bytes_max {
             return quoted;
         }
-        budget -= (quoted.len() + 1 - bytes_max).clamp(1, budget);
+        // A byte of the words is at most two of the quote.
+        budget -= (quoted.len() + 1 - bytes_max).div_ceil(2).min(budget);
     }
     String::new()
 }
@@ -376,5 +377,17 @@ mod tests {
         );
         assert_eq!(fitting("one\ntwo", 400), "> one\n> two\n");
         assert_eq!(fitting("", 400), "");
+    }
+    #[test]
+    fn a_text_of_very_short_lines_is_quoted_too() {
+        for words in ["a\n".repeat(500), "\n".repeat(500), "ab\n".repeat(500), "word ".repeat(200)] {
+            for bytes_max in [100, 400, 1_000] {
+                let quoted = fitting(&words, bytes_max);
+                assert!(
+                    quoted.len() < bytes_max && quoted.len() >= bytes_max * 3 / 4,
+                    "{bytes_max}: {quoted}"
+                );
+            }
+        }
     }
 }
