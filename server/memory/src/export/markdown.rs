@@ -142,7 +142,7 @@ fn part(message: &Message, bytes_max: usize) -> Option<String> {
         Role::Assistant => "Assistant",
         Role::Summary => "Summary of what was before",
         Role::Tool => {
-            let call = plain(text::cut_bytes(&message.text, 4 * CALL_CHARS));
+            let call = plain(text::cut_bytes(&message.text, 4 * (CALL_CHARS + 1)));
             let call = text::cut(&call, CALL_CHARS);
             return message.tool.as_ref().map(|tool| format!("- Tool {}: {call}\n", plain(tool)));
         }
@@ -273,7 +273,7 @@ mod tests {
 
     #[test]
     fn a_call_is_cut_by_its_characters_however_many_bytes_each_has() {
-        for letter in ["a", "ä", "漢"] {
+        for letter in ["a", "ä", "漢", "🦀"] {
             let call = |chars: usize| part(&message(Role::Tool, &letter.repeat(chars)), 100).unwrap();
             assert_eq!(call(CALL_CHARS), format!("- Tool Bash: {}\n", letter.repeat(CALL_CHARS)));
             assert_eq!(call(CALL_CHARS + 1), format!("- Tool Bash: {}…\n", letter.repeat(CALL_CHARS - 1)));
