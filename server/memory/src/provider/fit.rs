@@ -68,4 +68,40 @@ mod tests {
         assert!(fits("short") && !fits(&text));
         assert_eq!(fitting(vec!["ab", "cd", "ef"], 10), ["ab", "cd"]);
     }
+    #[test]
+    fn a_text_fits_up_to_the_bound_as_it_is_written_in_json() {
+        for (letter, bytes) in [("a", 1), ("\"", 2), ("\n", 2), ("ä", 2)] {
+            let most = TEXT_BYTES_MAX / bytes;
+            assert!(fits(&letter.repeat(most)), "{letter:?}");
+            assert!(!fits(&letter.repeat(most + 1)), "{letter:?}");
+        }
+    }
+
+    #[test]
+    fn a_piece_says_how_much_is_left_and_where_to_read_on() {
+        let text = "a".repeat(TEXT_BYTES_MAX + 7);
+        let note = format!("\n[7 more bytes: call read again with offset {TEXT_BYTES_MAX}]");
+        assert_eq!(piece(&text, 0, "read").unwrap(), format!("{}{note}", "a".repeat(TEXT_BYTES_MAX)));
+        assert_eq!(piece(&text, 7, "read").unwrap(), "a".repeat(TEXT_BYTES_MAX));
+        assert_eq!(piece(&text, TEXT_BYTES_MAX, "read").unwrap(), "aaaaaaa");
+        assert_eq!(
+            (piece("abc", 3, "read").unwrap(), piece("", 0, "read").unwrap()),
+            (String::new(), String::new())
+        );
+        assert_eq!(piece("abc", 4, "read").unwrap_err(), "offset: there are 3 bytes; give less");
+        assert_eq!(
+            (piece("aä", 2, "read").unwrap(), piece("aä", 3, "read").unwrap()),
+            ("ä".to_owned(), String::new())
+        );
+    }
+
+    #[test]
+    fn items_fit_with_the_commas_between_them() {
+        let items = || vec!["ab", "cd", "ef"];
+        for (bytes_max, count) in [(0, 0), (4, 0), (5, 1), (9, 1), (10, 2), (14, 2), (15, 3), (99, 3)] {
+            assert_eq!(fitting(items(), bytes_max), items()[..count], "{bytes_max}");
+        }
+        // What is behind the first one that does not fit is left out too.
+        assert_eq!(fitting(vec!["a", "bbbbbbbb", "c"], 10), ["a"]);
+    }
 }

@@ -119,4 +119,45 @@ mod tests {
             assert!(error.message.starts_with("arguments."), "{}", error.message);
         }
     }
+    #[test]
+    fn a_number_of_messages_has_one_to_nine_digits() {
+        for (count, is_right) in [
+            (json!("1"), true),
+            (json!(" 12 "), true),
+            (json!("123456789"), true),
+            (json!("1234567890"), false),
+            (json!(""), false),
+            (json!("-1"), false),
+            (json!("1.5"), false),
+            (json!(12), true),
+            (json!(-1), false),
+            (json!(1.5), false),
+            (json!(null), false),
+            (json!(true), false),
+        ] {
+            let asked = summarize_and_save(&arguments(json!({"message_count": count})));
+            assert_eq!(asked.is_ok(), is_right, "{count}");
+        }
+    }
+
+    #[test]
+    fn a_workspace_is_a_path_of_some_length() {
+        let longest = "a".repeat(PATH_BYTES_MAX);
+        for (workspace, ending) in [
+            (json!(null), Some("has 1 messages.")),
+            (json!(""), Some("has 1 messages.")),
+            (json!("/w"), Some("The workspace is /w.")),
+            (json!(longest), Some("aaa.")),
+            (json!(format!("{longest}a")), None),
+            (json!("/w\u{1b}"), None),
+            (json!(7), None),
+        ] {
+            let asked = summarize_and_save(&arguments(json!({"message_count": "1", "workspace": workspace})));
+            assert_eq!(
+                asked.as_ref().is_ok_and(|text| ending.is_some_and(|ending| text.ends_with(ending))),
+                ending.is_some()
+            );
+            assert_eq!(asked.is_ok(), ending.is_some());
+        }
+    }
 }

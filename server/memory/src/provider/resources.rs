@@ -225,4 +225,40 @@ mod tests {
     fn a_wrong_query_is_an_error(#[case] uri: &str) {
         assert!(Wanted::parse(uri).unwrap().is_err(), "{uri}");
     }
+    #[rstest]
+    #[case("context://sessions?offset=1")]
+    #[case("context://cli-sessions?offset=1")]
+    #[case("context://workspaces?range=all")]
+    fn a_list_takes_no_query(#[case] uri: &str) {
+        assert_eq!(Wanted::parse(uri), None);
+    }
+
+    #[rstest]
+    #[case("", Ok(0))]
+    #[case("offset=0", Ok(0))]
+    #[case("offset=100", Ok(100))]
+    #[case("offset=-1", Err(()))]
+    #[case("offset=", Err(()))]
+    #[case("offset", Err(()))]
+    #[case("range=1", Err(()))]
+    fn a_page_begins_where_the_query_says(#[case] query: &str, #[case] expected: Result<usize, ()>) {
+        assert_eq!(offset(query).map_err(drop), expected);
+    }
+
+    #[rstest]
+    #[case("SESSION_NOT_FOUND", Era::Legacy, -32_002)]
+    #[case("SESSION_NOT_FOUND", Era::Modern, -32_602)]
+    #[case("READ_ERROR", Era::Legacy, -32_603)]
+    #[case("READ_ERROR", Era::Modern, -32_603)]
+    #[case("EXPORT_ERROR", Era::Modern, -32_603)]
+    #[case("FILE_NOT_FOUND", Era::Legacy, -32_602)]
+    #[case("INVALID_PARAMS", Era::Modern, -32_602)]
+    fn a_failure_has_the_number_of_the_protocol(
+        #[case] name: &'static str,
+        #[case] era: Era,
+        #[case] code: i32,
+    ) {
+        let error = rpc_error(&Failure::new(name, "why"), era);
+        assert_eq!((error.code.0, &*error.message), (code, format!("{name}: why").as_str()));
+    }
 }

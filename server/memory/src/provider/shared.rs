@@ -136,3 +136,24 @@ impl Shared {
         at.to_zoned(self.parts.zone.clone()).strftime("%Y-%m-%d").to_string()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_family_of_hosts_keeps_the_sessions_of_its_agent() {
+        for (family, agent) in [
+            ("claude-code", Some(Agent::Claude)),
+            ("codex", Some(Agent::Codex)),
+            ("copilot-cli", Some(Agent::Copilot)),
+            ("gemini-cli", Some(Agent::Gemini)),
+            ("opencode", Some(Agent::Opencode)),
+            ("qwen-code", Some(Agent::Qwen)),
+            ("vscode", None),
+            ("", None),
+        ] {
+            assert_eq!(agent_of(family), agent, "{family}");
+        }
+    }
+}

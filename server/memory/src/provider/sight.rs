@@ -114,3 +114,20 @@ pub(super) fn listen(shared: &Shared, folders: &BTreeSet<PathBuf>) -> News {
     news.has_gaps |= folders.is_empty();
     news
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sight_is_as_new_as_its_newest_file() {
+        let at = |second: i64| Timestamp::from_second(second).unwrap();
+        let file = |second: Option<i64>| {
+            let standing = |second| Standing { bytes: 1, modified: at(second), identity: 1 };
+            (PathBuf::from("/a"), second.map(standing))
+        };
+        let sight = Sight { files: vec![file(Some(3)), file(None), file(Some(5))], names: Vec::new() };
+        assert!(sight.is_newer_than(at(4)) && sight.is_newer_than(at(5)) && !sight.is_newer_than(at(6)));
+        assert!(!Sight { files: vec![file(None)], names: Vec::new() }.is_newer_than(at(0)));
+    }
+}

@@ -188,4 +188,20 @@ mod tests {
         assert!(text.contains(r#""enum":["markdown","plain"],"default":"markdown""#), "{text}");
         assert!(text.contains(r#""type":"integer","default":10"#), "{text}");
     }
+    #[test]
+    fn each_parameter_says_what_it_is_and_each_tool_whether_it_only_reads() {
+        let mut adding = Vec::new();
+        for tool in tools() {
+            let schema = serde_json::to_value(&*tool.input_schema).unwrap();
+            let properties = schema["properties"].as_object().unwrap();
+            assert!(properties.values().all(|property| property["type"].is_string()), "{schema}");
+            let annotations = tool.annotations.unwrap();
+            assert_eq!(annotations.open_world_hint, Some(false));
+            let is_adding = annotations.read_only_hint == Some(false);
+            assert_eq!(annotations.destructive_hint, is_adding.then_some(false));
+            adding.extend(is_adding.then(|| tool.name.into_owned()));
+        }
+        assert_eq!(adding, ["append_context", "init_context", "export_conversation"]);
+        assert_eq!(tool_names().len(), tools().len());
+    }
 }

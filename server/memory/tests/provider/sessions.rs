@@ -1,5 +1,6 @@
 //! Sessions of other agents: listed, read, exported, resumed and handed over.
 
+use entraclaw_seams::storage::Storage as _;
 use serde_json::{Value, json};
 
 use crate::support::{Machine, WORKSPACE, members};
@@ -112,6 +113,19 @@ async fn current_is_the_callers_own_conversation() {
     client.done("init_context", json!({})).await;
     let done = client.done("export_conversation", json!({"sessionId": "current"})).await;
     assert_eq!(done["exported"]["title"], "build the index");
+}
+
+#[tokio::test(start_paused = true)]
+async fn current_is_the_newest_one_of_any_agent_where_the_callers_own_keeps_none() {
+    let machine = machine();
+    machine.storage.remove(&format!("home/alice/.claude/projects/-p/{CLAUDE}.jsonl")).unwrap();
+    let mut client = machine.legacy(&[]).await;
+    client.done("init_context", json!({})).await;
+    let done = client.done("export_conversation", json!({"sessionId": " current "})).await;
+    assert_eq!(done["exported"]["title"], "why did we drop redis");
+    // One that is named is another matter.
+    let text = client.refused("export_conversation", json!({"sessionId": CLAUDE})).await;
+    assert!(text.starts_with("SESSION_NOT_FOUND: "), "{text}");
 }
 
 #[tokio::test(start_paused = true)]
