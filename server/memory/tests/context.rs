@@ -158,6 +158,52 @@ fn older_sections_move_out_of_the_file_and_a_range_still_reads_them() {
 }
 
 #[test]
+fn sections_move_out_of_a_file_that_would_be_longer_than_its_bound() {
+    let workspace = Path::new(WORKSPACE);
+    let moved = |bytes_max: usize| {
+        let storage = machine();
+        let contexts = contexts(&storage, bytes_max);
+        contexts.init(workspace, &Project::default()).unwrap();
+        for n in 0..4 {
+            contexts.append(workspace, &note(&body(n))).unwrap();
+        }
+        let text = String::from_utf8(storage.bytes("project/context.md").unwrap()).unwrap();
+        (text.len(), text.matches("begin ").count())
+    };
+    let (bytes, sections) = moved(Contexts::BYTES_MAX);
+    assert_eq!((sections, moved(bytes)), (4, (bytes, 4)));
+    assert!(moved(bytes - 1).1 < 4);
+}
+
+#[test]
+fn a_section_has_a_longest_text_and_a_summary_a_few_sessions() {
+    let storage = machine();
+    let contexts = contexts(&storage, 4 * Contexts::BYTES_MAX);
+    let workspace = Path::new(WORKSPACE);
+    contexts.init(workspace, &Project::default()).unwrap();
+    let longest = "x".repeat(256 * 1024);
+    contexts.append(workspace, &note(&longest)).unwrap();
+    let error = contexts.append(workspace, &note(&format!("{longest}x"))).unwrap_err();
+    assert_eq!(error.name(), "INVALID_PARAMS");
+    assert!(error.to_string().contains("262145 bytes, at most 262144"), "{error}");
+    for n in 0..6 {
+        let title = format!("Topic {n}");
+        contexts.append(workspace, &Entry { title: Some(&title), ..note(&"y".repeat(200)) }).unwrap();
+    }
+    storage.set_bytes(
+        "project/context.md",
+        &[storage.bytes("project/context.md").unwrap(), b"## Session Mine\n\nz\n".to_vec()].concat(),
+    );
+    let recent = contexts.summary(workspace).unwrap().recent_sessions;
+    let times: Vec<&str> = recent.iter().map(|session| session.timestamp.as_str()).collect();
+    assert_eq!(
+        times,
+        ["Mine", "2026-02-04 20:00", "2026-02-04 20:00", "2026-02-04 20:00", "2026-02-04 20:00"]
+    );
+    assert!(recent[1..].iter().all(|session| session.preview.chars().count() == 100), "{recent:?}");
+}
+
+#[test]
 fn an_edit_by_a_person_is_never_undone() {
     let storage = machine();
     let contexts = contexts(&storage, Contexts::BYTES_MAX);

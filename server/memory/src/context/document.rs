@@ -220,6 +220,7 @@ pub(super) fn preamble_after_moving(preamble: &str, at: &str) -> String {
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use rstest::rstest;
 
     use super::*;
 
@@ -287,5 +288,94 @@ mod tests {
             let again: String = document.preamble().to_owned() + document.from(0);
             prop_assert_eq!(again, whole.clone());
         }
+    }
+    #[rstest]
+    #[case("2026-02-04 20:00", Some("2026-02-04 20:00"))]
+    #[case("2026-02-04 20:00, written by", Some("2026-02-04 20:00"))]
+    #[case("2026-02-04T20:00", None)]
+    #[case("2026-02-04 20:0", None)]
+    #[case("2026-02-0a 20:00", None)]
+    #[case("x2026-02-04 20:00", None)]
+    #[case("2026-02-04 20:0ä", None)]
+    #[case("", None)]
+    fn a_time_has_one_form(#[case] text: &str, #[case] expected: Option<&str>) {
+        assert_eq!(time(text), expected);
+    }
+
+    #[rstest]
+    #[case("```", Some("```"))]
+    #[case("````rust", Some("````"))]
+    #[case("~~~ a", Some("~~~"))]
+    #[case("``", None)]
+    #[case("``~", None)]
+    #[case("a```", None)]
+    #[case("", None)]
+    fn a_block_of_code_is_marked_by_three_signs_or_more(#[case] line: &str, #[case] expected: Option<&str>) {
+        assert_eq!(fence(line), expected);
+    }
+
+    #[rstest]
+    #[case("```\nopen", "```\nopen\n```")]
+    #[case("```\nclosed\n```", "```\nclosed\n```")]
+    #[case("```\nclosed\n`````", "```\nclosed\n`````")]
+    #[case("````\nnot closed\n```", "````\nnot closed\n```\n````")]
+    #[case("```\nnot closed\n``` rust", "```\nnot closed\n``` rust\n```")]
+    #[case("```\nnot closed\n~~~", "```\nnot closed\n~~~\n```")]
+    #[case("```\na\n```\n~~~\nb", "```\na\n```\n~~~\nb\n~~~")]
+    #[case("## Session a", "\\## Session a")]
+    #[case("a\n  ## Session", "a\n\\  ## Session")]
+    #[case("## Sessions", "\\## Sessions")]
+    #[case("### Session a", "### Session a")]
+    #[case(" \n a \n ", "a")]
+    fn a_text_is_contained_in_its_section(#[case] content: &str, #[case] expected: &str) {
+        assert_eq!(contained(content), expected);
+    }
+
+    #[rstest]
+    #[case("", "")]
+    #[case("a", "\n\n")]
+    #[case("a\n", "\n")]
+    #[case("a\n\n", "")]
+    fn a_section_begins_behind_an_empty_line(#[case] before: &str, #[case] gap: &str) {
+        let person = Entry { content: "text", title: Some(" \n"), author: Author::Person };
+        let expected = format!("{gap}## Session {AT}\n\n> {AT}\n\ntext\n\n---\n");
+        assert_eq!(section(&person, AT, before), expected);
+        let unnamed = Entry { author: Author::Agent(" "), ..person };
+        assert!(section(&unnamed, AT, before).contains(&format!("> {AT}, written by an agent: a note,")));
+    }
+
+    #[test]
+    fn sections_are_cut_where_they_begin() {
+        let text = "head\n## Session a\n1\n## Session b\n2\n";
+        let document = Document::new(text);
+        assert_eq!((document.session_count(), document.preamble()), (2, "head\n"));
+        let from = [0, 1, 2, 9].map(|n| document.from(n));
+        assert_eq!(from, ["## Session a\n1\n## Session b\n2\n", "## Session b\n2\n", "", ""]);
+        let up_to = [0, 1, 2].map(|n| document.up_to(n));
+        assert_eq!(up_to, ["", "## Session a\n1\n", "## Session a\n1\n## Session b\n2\n"]);
+        assert_eq!([0, 1, 2, 9].map(|n| document.last(n).matches("## ").count()), [0, 1, 2, 2]);
+        let bytes = "## Session b\n2\n".len();
+        let fits = [bytes - 1, bytes, 2 * bytes - 1, 2 * bytes].map(|bytes| document.first_that_fits(bytes));
+        assert_eq!(fits, [2, 1, 1, 0]);
+        let empty = Document::new("head");
+        assert_eq!(
+            (empty.session_count(), empty.preamble(), empty.up_to(0), empty.from(0)),
+            (0, "head", "", "")
+        );
+    }
+
+    #[test]
+    fn a_new_file_says_of_its_project_what_is_known() {
+        let project = |name, description| template(&Project { name, description });
+        let (head, notes) = ("# Shared Copilot Context\n\n", "Notes that agents and people share");
+        assert!(project("", None).starts_with(&format!("{head}{notes}")));
+        assert!(project("", Some(" ")).starts_with(&format!("{head}{notes}")));
+        assert!(project("A", None).starts_with(&format!("{head}Project: A\n\n{notes}")));
+        let both = project("A", Some("What\n## Session it is"));
+        assert!(
+            both.starts_with(&format!("{head}Project: A\n\nWhat\n\\## Session it is\n\n{notes}")),
+            "{both}"
+        );
+        assert!(preamble_after_moving("", AT).starts_with(MOVED));
     }
 }

@@ -134,3 +134,71 @@ pub(super) fn known(storage: &dyn Storage) -> io::Result<Vec<String>> {
     paths.sort_unstable();
     Ok(paths)
 }
+
+#[cfg(test)]
+mod tests {
+    use entraclaw_seams::storage::MemoryStorage;
+    use rstest::rstest;
+
+    use super::*;
+
+    fn home(storage: &MemoryStorage, path: &str) -> Home {
+        Home::new(Arc::new(storage.clone()), Path::new(path))
+    }
+
+    #[rstest]
+    #[case("archive-00000007.md", Some(7))]
+    #[case("archive-12345678.md", Some(12_345_678))]
+    #[case("archive-.md", None)]
+    #[case("archive-7", None)]
+    #[case("7.md", None)]
+    #[case("archive-x.md", None)]
+    fn an_archive_is_told_by_its_number(#[case] name: &str, #[case] expected: Option<u32>) {
+        assert_eq!(number(name), expected);
+    }
+
+    #[test]
+    fn archives_are_numbered_in_order_and_the_oldest_go_where_there_are_too_many() {
+        let storage = MemoryStorage::new();
+        let home = home(&storage, "/p/context.md");
+        home.create(Path::new("/p/context.md")).unwrap();
+        for n in 1..=ARCHIVES_MAX {
+            let name = home.next_archive().unwrap();
+            assert_eq!(name, format!("archive-{n:08}.md"));
+            home.write_archive(&name, &format!("text {n}")).unwrap();
+        }
+        home.bound_archives().unwrap();
+        assert_eq!(home.archives().unwrap().len(), ARCHIVES_MAX);
+        for _ in 0..2 {
+            home.write_archive(&home.next_archive().unwrap(), "more").unwrap();
+        }
+        home.bound_archives().unwrap();
+        let names = home.archives().unwrap();
+        assert_eq!((names.len(), names[0].as_str()), (ARCHIVES_MAX, "archive-00000003.md"));
+        assert_eq!(home.archive(&names[0]).unwrap(), "text 3");
+        home.remove_archive(&names[0]).unwrap();
+        assert_eq!(home.archive(&names[0]).unwrap(), "");
+    }
+
+    #[test]
+    fn the_context_files_that_were_written_are_known_by_their_paths() {
+        let storage = MemoryStorage::new();
+        for path in ["/q/context.md", "/p/context.md"] {
+            let home = home(&storage, path);
+            assert!(!home.exists());
+            home.create(Path::new(path)).unwrap();
+            home.create(Path::new("/other")).unwrap();
+            assert!(home.exists(), "it is created once");
+        }
+        storage.set_bytes("context/broken/workspace.json", b"{");
+        storage.set_bytes("context/empty/lock", b"");
+        assert_eq!(known(&storage).unwrap(), ["/p/context.md", "/q/context.md"]);
+        let one = home(&storage, "/p/context.md");
+        assert_eq!(one.pending().unwrap(), None);
+        one.set_pending(b"note").unwrap();
+        assert_eq!(one.pending().unwrap().unwrap(), b"note");
+        assert_eq!(home(&storage, "/q/context.md").pending().unwrap(), None);
+        one.clear_pending().unwrap();
+        assert_eq!(one.pending().unwrap(), None);
+    }
+}

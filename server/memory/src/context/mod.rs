@@ -37,3 +37,35 @@ pub fn is_file_name(text: &str) -> bool {
 
 /// The name of the context file, unless the operator gives another one.
 pub const FILE_NAME: &str = "context.md";
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("context.md", true)]
+    #[case("my notes.md", true)]
+    #[case("größe", true)]
+    #[case(".notes", true)]
+    #[case("", false)]
+    #[case(".", false)]
+    #[case("..", false)]
+    #[case("a/b", false)]
+    #[case("a\\b", false)]
+    #[case("c:notes", false)]
+    #[case("a*", false)]
+    #[case("a?", false)]
+    #[case("a\"", false)]
+    #[case("<a", false)]
+    #[case("a>", false)]
+    #[case("a|b", false)]
+    #[case("a\nb", false)]
+    #[case(" a", false)]
+    #[case("a ", false)]
+    fn a_name_of_a_context_file_names_no_folder_and_no_device(#[case] name: &str, #[case] expected: bool) {
+        assert_eq!(is_file_name(name), expected);
+        assert!(is_file_name(&"a".repeat(255)) && !is_file_name(&"a".repeat(256)));
+    }
+}

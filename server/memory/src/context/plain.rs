@@ -88,4 +88,21 @@ mod tests {
             prop_assert_eq!(shown.split_whitespace().collect::<Vec<_>>(), words);
         }
     }
+    #[test]
+    fn every_mark_of_markdown_goes_and_its_words_stay() {
+        for (markdown, expected) in [
+            ("", "\n"),
+            ("one\ntwo  \nthree", "one\ntwo\nthree\n"),
+            ("one\n\n\n\ntwo", "one\n\ntwo\n"),
+            ("> quoted\n\nafter", "quoted\n\nafter\n"),
+            ("![a picture](p.png) <https://contoso.com>", "a picture (p.png) https://contoso.com\n"),
+            ("[a [b](c)](d)", "[a b (c)](d)\n"),
+            ("| a | b |\n|---|---|\n| c | d |\n\nend", "a\tb\t\nc\td\t\n\nend\n"),
+            ("1. one\n   - two\n2. three", "- one\n- two\n\n- three\n"),
+            ("a <b>c</b>\n\n<div>d</div>\n\ne", "a <b>c</b>\n\n<div>d</div>\n\ne\n"),
+            ("one\n\n***\n\ntwo", "one\n\ntwo\n"),
+        ] {
+            assert_eq!(plain(markdown), expected, "{markdown}");
+        }
+    }
 }
