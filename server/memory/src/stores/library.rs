@@ -196,7 +196,7 @@ pub fn is_said(message: &Message) -> bool {
 #[cfg(test)]
 mod tests {
     use entraclaw_seams::clock::SystemClock;
-    use entraclaw_seams::storage::MemoryStorage;
+    use entraclaw_seams::storage::{Fault, MemoryStorage};
 
     use super::super::homes::System;
     use super::*;
@@ -304,5 +304,23 @@ mod tests {
         let library = library(&MemoryStorage::new());
         let found = Found { agent: Agent::Claude, path: format!("/{PATH}").into() };
         assert_eq!(library.read(&found).unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+    #[test]
+    fn a_folder_that_can_not_be_listed_and_a_file_that_can_not_be_read_are_told() {
+        let storage = MemoryStorage::new();
+        storage.set_bytes(PATH, said("user", "why", "").as_bytes());
+        let (mut folders, mut files) = (0, 0);
+        for n in 0..60 {
+            let mut library = library(&storage);
+            storage.fail_call(n, Fault::Error(io::ErrorKind::PermissionDenied));
+            let newest = library.newest(&[Agent::Claude], 9);
+            for (path, why) in newest.troubles {
+                let is_file = path == Path::new("/").join(PATH);
+                (folders, files) = (folders + usize::from(!is_file), files + usize::from(is_file));
+                assert!(!why.is_empty() && (!is_file || newest.sessions.is_empty()), "{path:?}");
+            }
+            storage.clear_fault();
+        }
+        assert!(folders > 0 && files > 1, "{folders} {files}");
     }
 }

@@ -159,8 +159,8 @@ mod tests {
     }
 
     #[test]
-    fn a_line_over_two_pieces_is_one_and_has_its_place() {
-        let long = vec![b'x'; PIECE_BYTES + 10];
+    fn a_line_over_several_pieces_is_one_and_has_its_place() {
+        let long = vec![b'x'; 2 * PIECE_BYTES + 10];
         let bytes = [b"first\n", &long[..], b"\n\nlast\n"].concat();
         let storage = MemoryStorage::new();
         storage.set_bytes("a", &bytes);

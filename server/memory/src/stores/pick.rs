@@ -199,6 +199,7 @@ mod tests {
             let path = format!("home/alice/.claude/projects/-p/{name}.jsonl");
             storage.set_bytes(&path, format!("{line}\n").as_bytes());
         }
+        storage.set_bytes("home/alice/.claude/projects/-q/other.txt", b"");
         let files = SimulatedFiles::new(storage, Arc::new(SystemClock));
         let homes = Homes { home: "/home/alice".into(), variables: BTreeMap::new(), system: System::Linux };
         Library::new(Arc::new(files), homes)
@@ -222,6 +223,8 @@ mod tests {
     #[case("/home/alice/.claude/projects/-p/abcdefg-one.jsonl", Ok("abcdefg-one"))]
     #[case("home/alice/.claude/projects/-p/abcdefg-one.jsonl", Err(0))]
     #[case("/home/alice/.claude/projects/-q/abcdefg-one.jsonl", Err(0))]
+    #[case("/home/alice/.claude/projects/-r/abcdefg-one.jsonl", Err(0))]
+    #[case("/home/alice/.claude/projects/-p/other.jsonl", Err(0))]
     fn one_session_is_meant_or_it_is_said_which_ones_fit(
         #[case] session: &str,
         #[case] expected: Result<&str, usize>,
