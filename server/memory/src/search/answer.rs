@@ -332,6 +332,26 @@ mod tests {
     }
 
     #[test]
+    fn what_is_only_looked_at_for_a_phrase_costs_a_tenth_of_what_is_read() {
+        let machine = Machine::new();
+        for text in ["the lock of a file", "file and lock"] {
+            machine.say("one", "user", text, None);
+        }
+        let mut memory = machine.open();
+        memory.refresh().unwrap();
+        memory.flush().unwrap();
+        let ask = memory.ask("\"file lock\"").unwrap();
+        let mut ranking = memory.rank(&ask, &Filter::default(), 9, Reach::PHRASE).unwrap();
+        let ranked = ranking.sessions.remove(0);
+        let bytes = machine.storage.bytes(&Machine::path("one")).unwrap().len();
+        let left = |budget: usize| look(&memory, &ranked, "\"file lock\"", budget).1;
+        assert_eq!((left(1_000), left(1)), (1_000 - bytes / 10, 0));
+        let words = look(&memory, &ranked, "file lock", 1_000);
+        assert_eq!(words.1, 1_000 - bytes / 10 - "the lock of a filefile and lock".len());
+        assert_eq!(words.0.len(), 2);
+    }
+
+    #[test]
     fn a_title_with_words_of_the_query_is_an_answer_and_counts_beside_its_messages() {
         let (memory, ranked) = waiting(&["file"]);
         let found = |query: &str, title: f32, coverage: f32, is_read: bool| {

@@ -94,3 +94,53 @@ fn restrict(path: &Path, mode: u32) -> io::Result<()> {
 fn restrict(_path: &Path, _mode: u32) -> io::Result<()> {
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_files_of_an_index_are_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let index = folder.path().join("index");
+        fs::create_dir(&index).unwrap();
+        fs::create_dir(index.join("other")).unwrap();
+        for name in ["a", "b", "other/c"] {
+            fs::File::create(index.join(name)).unwrap();
+        }
+        PrivateFolder::clear(&index).unwrap();
+        let names: Vec<_> = fs::read_dir(&index).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["other"]);
+        assert!(index.join("other/c").exists());
+        assert!(PrivateFolder::clear(&folder.path().join("none")).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_written_is_this_users_alone_and_can_be_read_and_deleted() {
+        use std::io::Write as _;
+        use std::os::unix::fs::PermissionsExt as _;
+
+        use tantivy::directory::{INDEX_WRITER_LOCK, TerminatingWrite as _};
+
+        let folder = tempfile::tempdir().unwrap();
+        let private = PrivateFolder::open(folder.path()).unwrap();
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        let (one, two) = (Path::new("one"), Path::new("two"));
+        let mut writer = private.open_write(one).unwrap();
+        writer.write_all(b"text").unwrap();
+        writer.terminate().unwrap();
+        private.atomic_write(two, b"other").unwrap();
+        let _held = private.acquire_lock(&INDEX_WRITER_LOCK).unwrap();
+        private.sync_directory().unwrap();
+        assert_eq!(mode(folder.path()), 0o700);
+        for name in [one, two, &INDEX_WRITER_LOCK.filepath] {
+            assert_eq!(mode(&folder.path().join(name)), 0o600, "{name:?}");
+        }
+        assert_eq!(private.atomic_read(two).unwrap(), b"other");
+        assert_eq!(private.get_file_handle(one).unwrap().read_bytes(1..3).unwrap().as_slice(), b"ex");
+        assert!(private.exists(one).unwrap());
+        private.delete(one).unwrap();
+        assert!(!private.exists(one).unwrap() && private.acquire_lock(&INDEX_WRITER_LOCK).is_err());
+    }
+}

@@ -238,4 +238,22 @@ mod tests {
         let error = memory.forget(&Forget::Words("falcon".to_owned())).unwrap_err();
         assert!(error.to_string().contains("another process has indexed"), "{error}");
     }
+    #[test]
+    fn what_waits_of_other_sessions_stays() {
+        for is_committed in [false, true] {
+            let mut memory = machine().open();
+            memory.refresh().unwrap();
+            if is_committed {
+                memory.flush().unwrap();
+            }
+            let all = |memory: &Memory| memory.catalog.files.keys().copied().collect::<BTreeSet<u64>>();
+            assert_eq!(memory.count(&all(&memory)).unwrap(), 6);
+            memory.forget(&Forget::Session { agent: Agent::Claude, id: "one".to_owned() }).unwrap();
+            assert_eq!(memory.count(&all(&memory)).unwrap(), 1);
+            let forgotten = memory.catalog.files.values().filter(|entry| entry.is_forgotten);
+            assert!(forgotten.count() == 2 && memory.dead.is_empty());
+            memory.forget(&Forget::Words("plan".to_owned())).unwrap();
+            assert_eq!(memory.count(&all(&memory)).unwrap(), 0);
+        }
+    }
 }

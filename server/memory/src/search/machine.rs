@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::memory::Memory;
-use super::parts::{IndexPlace, MemoryParts};
+use super::parts::{IndexPlace, MemoryError, MemoryParts};
 use crate::files::SimulatedFiles;
 use crate::stores::{Agent, Homes, Message, Place, Role, Session, System};
 
@@ -38,6 +38,10 @@ impl Machine {
     }
 
     pub(super) fn open(&self) -> Memory {
+        self.try_open(IndexPlace::Memory).unwrap()
+    }
+
+    pub(super) fn try_open(&self, index: IndexPlace) -> Result<Memory, MemoryError> {
         let clock: Arc<dyn Clock> = Arc::new(Fixed);
         Memory::open(MemoryParts {
             storage: Arc::new(self.storage.clone()),
@@ -48,10 +52,9 @@ impl Machine {
                 system: System::Linux,
             },
             clock,
-            index: IndexPlace::Memory,
+            index,
             meanings: None,
         })
-        .unwrap()
     }
 
     pub(super) fn path(session: &str) -> String {

@@ -74,3 +74,68 @@ impl<'a> Meant<'a> {
         Rc::clone(vector)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use entraclaw_seams::clock::SystemClock;
+    use entraclaw_seams::storage::MemoryStorage;
+    use half::f16;
+    use rstest::rstest;
+
+    use super::super::ask::Wanted;
+    use super::*;
+    use crate::files::SimulatedFiles;
+
+    /// A table in which the words `x`, `y`, `z` and `w` point to a side, to another one, between both, and back.
+    fn meanings() -> Meanings {
+        let numbers: Vec<u8> = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.6, 0.8], [-1.0, 0.0_f32]]
+            .iter()
+            .flatten()
+            .flat_map(|number| f16::from_f32(*number).to_le_bytes())
+            .collect();
+        let header =
+            format!(r#"{{"t":{{"dtype":"F16","shape":[5,2],"data_offsets":[0,{}]}}}}"#, numbers.len());
+        let table = [&(header.len() as u64).to_le_bytes()[..], header.as_bytes(), &numbers].concat();
+        let pieces = r#"{"model": {"vocab": {"▁": 0, "x": 1, "y": 2, "z": 3, "w": 4}, "merges": []}}"#;
+        let storage = MemoryStorage::new();
+        storage.set_bytes("t/weights/l2_supercat_256.safetensors", &table);
+        storage.set_bytes("t/tokenizers/l2_supercat_tokenizer_config.json", pieces.as_bytes());
+        let files = SimulatedFiles::new(storage, Arc::new(SystemClock));
+        Meanings::read(&files, Path::new("/t")).unwrap()
+    }
+
+    #[rstest]
+    #[case::nothing(0b01, &[], 0.0)]
+    #[case::the_same(0b01, &["x"], 1.0)]
+    #[case::in_capitals(0b01, &["X"], 1.0)]
+    #[case::near(0b01, &["z"], 0.6)]
+    #[case::something_else(0b01, &["y"], 0.0)]
+    #[case::the_opposite(0b01, &["w"], 0.0)]
+    #[case::a_word_that_is_not_known(0b01, &["q"], 0.0)]
+    #[case::two_neighbours(0b01, &["x", "y"], 0.707)]
+    #[case::twice_the_same(0b01, &["z", "z"], 0.6)]
+    #[case::neighbours_that_agree(0b01, &["x", "z"], 0.894)]
+    #[case::neighbours_that_contradict(0b01, &["x", "w"], 0.0)]
+    #[case::the_best_neighbours(0b01, &["y", "y", "x", "x", "y"], 1.0)]
+    #[case::a_word_of_grammar_between(0b01, &["x", "the", "x"], 1.0)]
+    #[case::beside_a_word_of_grammar(0b01, &["the", "z"], 0.6)]
+    #[case::two_words_that_are_lacking(0b11, &["x", "y"], 1.0)]
+    #[case::one_of_two(0b11, &["x"], 0.707)]
+    #[case::the_other_word(0b10, &["y"], 1.0)]
+    fn neighbours_come_close_to_what_they_mean_together(
+        #[case] lacking: u32,
+        #[case] others: &[&str],
+        #[case] expected: f32,
+    ) {
+        let meanings = meanings();
+        let wanted = ["x", "y"].map(|word| Wanted::new(word.to_owned(), word.to_owned()));
+        let meant = Meant::new(&meanings, &Ask { wanted: wanted.into(), ..Ask::default() });
+        for _ in 0..2 {
+            let found = meant.closeness(lacking, others);
+            assert!((found - expected).abs() < 1e-2, "{found}");
+        }
+    }
+}

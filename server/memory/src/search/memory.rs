@@ -228,3 +228,89 @@ fn is_unusable(error: &TantivyError) -> bool {
             | TantivyError::OpenReadError(_)
     )
 }
+
+#[cfg(test)]
+mod tests {
+    use entraclaw_seams::storage::Storage as _;
+    use tantivy::directory::error::OpenReadError;
+    use tantivy::error::DataCorruption;
+
+    use super::super::machine::Machine;
+    use super::*;
+
+    #[test]
+    fn only_an_index_that_can_not_be_read_makes_place_for_an_empty_one() {
+        let missing = OpenReadError::FileDoesNotExist("meta.json".into());
+        for (error, expected) in [
+            (TantivyError::SchemaError("other".to_owned()), true),
+            (TantivyError::DataCorruption(DataCorruption::comment_only("half")), true),
+            (TantivyError::OpenReadError(missing), true),
+            (TantivyError::InvalidArgument("none".to_owned()), false),
+            (TantivyError::from(io::Error::other("no permission")), false),
+        ] {
+            assert_eq!(is_unusable(&error), expected, "{error}");
+        }
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_an_error_of_the_index() {
+        let folder = tempfile::tempdir().unwrap();
+        let index = IndexPlace::Folder(folder.path().join("none"));
+        let machine = Machine::new();
+        let error = machine.try_open(index).err().unwrap();
+        assert!(matches!(error, MemoryError::Index(_)), "{error}");
+    }
+
+    #[test]
+    fn another_process_has_the_turn_as_long_as_it_commits_and_until_its_commit_is_taken_over() {
+        let machine = Machine::new();
+        machine.say("one", "user", "alpha", None);
+        let storage = machine.storage.new_process();
+        let mut memory = machine.open();
+        memory.refresh().unwrap();
+        storage.create_dir("memory").unwrap();
+        let turn = storage.try_lock(LOCK).unwrap().unwrap();
+        assert!(memory.turn().unwrap().is_none());
+        drop(turn);
+        assert!(memory.turn().unwrap().is_some());
+        let mut catalog = memory.catalog.clone();
+        catalog.generation = 9;
+        catalog.save(&storage).unwrap();
+        assert!(memory.turn().unwrap().is_none(), "it has committed since the last look");
+        memory.catch_up().unwrap();
+        assert_eq!((memory.catalog.generation, memory.fresh.len()), (9, 0));
+        assert!(memory.turn().unwrap().is_some());
+    }
+
+    #[test]
+    fn what_is_current_is_not_loaded_again() {
+        let machine = Machine::new();
+        machine.say("one", "user", "alpha", None);
+        let mut memory = machine.open();
+        memory.refresh().unwrap();
+        memory.catch_up().unwrap();
+        assert_eq!(memory.fresh.len(), 1, "what waits stays");
+        memory.flush().unwrap();
+        assert_eq!((memory.fresh.len(), memory.catalog.generation), (0, 1));
+        memory.flush().unwrap();
+        assert_eq!(memory.catalog.generation, 1, "nothing waits");
+    }
+
+    #[test]
+    fn an_index_of_another_count_of_commits_or_rules_is_made_anew() {
+        let machine = Machine::new();
+        machine.say("one", "user", "alpha", None);
+        let mut memory = machine.open();
+        memory.refresh().unwrap();
+        memory.flush().unwrap();
+        assert!(memory.is_whole().unwrap());
+        memory.catalog.generation += 1;
+        assert!(!memory.is_whole().unwrap());
+        memory.catalog.generation -= 1;
+        memory.catalog.rules += 1;
+        assert!(!memory.is_whole().unwrap());
+        memory.begin_anew().unwrap();
+        assert!(memory.is_whole().unwrap());
+        assert_eq!((memory.reader.searcher().num_docs(), memory.catalog.files.len()), (1, 1), "it was whole");
+    }
+}

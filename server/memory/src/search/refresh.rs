@@ -218,3 +218,83 @@ fn lower_priority() {
 /// Elsewhere the priority is that of the whole process.
 #[cfg(not(target_os = "linux"))]
 fn lower_priority() {}
+
+#[cfg(test)]
+mod tests {
+    use entraclaw_seams::storage::{Fault, Storage as _};
+
+    use super::super::machine::Machine;
+    use super::*;
+
+    fn lines(machine: &Machine, session: &str, count: usize) {
+        let line = serde_json::json!({"type": "user", "message": {"content": "alpha"}}).to_string();
+        let text = format!("{line}\n").repeat(count);
+        machine.storage.set_bytes(&Machine::path(session), text.as_bytes());
+    }
+
+    #[test]
+    fn a_little_waits_and_one_message_more_commits_it_all() {
+        for (count, waiting, commits) in [(MESSAGES_MAX, MESSAGES_MAX, 0), (MESSAGES_MAX + 1, 0, 1)] {
+            let machine = Machine::new();
+            lines(&machine, "one", count);
+            let mut memory = machine.open();
+            let done = memory.refresh().unwrap();
+            assert_eq!((done.files, done.messages), (1, count));
+            assert_eq!((memory.fresh.len(), memory.catalog.generation), (waiting, commits));
+            assert_eq!(memory.refresh().unwrap(), Refreshed::default(), "nothing is new");
+        }
+    }
+
+    #[test]
+    fn what_is_read_is_counted_by_file_and_agent() {
+        let machine = Machine::new();
+        lines(&machine, "one", 3);
+        lines(&machine, "two", 2);
+        machine.line("two", &serde_json::json!({"type": "ofTomorrow"}));
+        let mut memory = machine.open();
+        let done = memory.refresh().unwrap();
+        assert_eq!((done.files, done.messages, done.troubles.len()), (2, 5, 0));
+        assert_eq!(done.tallies[&Agent::Claude].unknown["ofTomorrow"], 1);
+        machine.say("one", "user", "more", None);
+        let done = memory.refresh().unwrap();
+        assert_eq!((done.files, done.messages), (1, 1));
+    }
+
+    #[test]
+    fn a_file_that_can_not_be_read_is_told_and_the_others_are_read() {
+        let machine = Machine::new();
+        lines(&machine, "one", 1);
+        lines(&machine, "two", 1);
+        let mut told = 0;
+        for n in 0..40 {
+            let mut memory = machine.open();
+            machine.storage.fail_call(n, Fault::Error(std::io::ErrorKind::PermissionDenied));
+            if let Ok(done) = memory.refresh()
+                && done.troubles.iter().any(|(path, _)| path.ends_with("one.jsonl"))
+            {
+                told += 1;
+                assert_eq!(done.messages, 1, "call {n}");
+            }
+            machine.storage.clear_fault();
+        }
+        assert!(told > 0);
+    }
+
+    #[test]
+    fn what_is_gone_is_dropped_with_what_waits_of_it() {
+        let machine = Machine::new();
+        lines(&machine, "one", 2);
+        lines(&machine, "two", 3);
+        let mut memory = machine.open();
+        memory.refresh().unwrap();
+        machine.storage.remove(&Machine::path("two")).unwrap();
+        memory.refresh().unwrap();
+        assert_eq!((memory.fresh.len(), memory.catalog.files.len(), memory.dead.len()), (2, 1, 1));
+        // Another file of the same name.
+        lines(&machine, "one", 1);
+        memory.refresh().unwrap();
+        assert_eq!((memory.fresh.len(), memory.catalog.files.len(), memory.dead.len()), (1, 1, 2));
+        memory.flush().unwrap();
+        assert!(memory.dead.is_empty() && memory.reader.searcher().num_docs() == 1);
+    }
+}
