@@ -307,4 +307,45 @@ mod tests {
         assert_eq!(DiskFiles.look(&old).unwrap().unwrap().identity, before.identity);
         assert_eq!(*DiskFiles.list(folder.path()).unwrap(), ["a", "b", "c"]);
     }
+    #[test]
+    fn a_file_is_read_as_far_as_it_goes_cut_and_written_at_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let mut file = DiskFiles.create(&path).unwrap();
+        file.append(b"one two").unwrap();
+        file.sync().unwrap();
+        for (offset, len, expected) in
+            [(0, 3, &b"one"[..]), (4, 9, b"two"), (7, 9, b""), (99, 9, b""), (0, 0, b"")]
+        {
+            assert_eq!(DiskFiles.read(&path, offset, len).unwrap(), expected, "{offset}");
+        }
+        let mut file = DiskFiles.open(&path).unwrap();
+        assert_eq!(file.len().unwrap(), 7);
+        file.truncate(3).unwrap();
+        file.append(b" more").unwrap();
+        assert_eq!((file.len().unwrap(), DiskFiles.look(&path).unwrap().unwrap().bytes), (8, 8));
+        assert_eq!(DiskFiles.read(&path, 0, 99).unwrap(), b"one more");
+        assert!(DiskFiles.exists(&path) && !DiskFiles.exists(&folder.path().join("b")));
+        assert!(DiskFiles.list(&folder.path().join("none")).unwrap().is_empty());
+        assert!(DiskFiles.list(&path).unwrap().is_empty(), "a file has no names");
+    }
+
+    #[test]
+    fn each_database_is_read_as_it_is_now() {
+        let folder = tempfile::tempdir().unwrap();
+        let [one, other] = ["one.db", "other.db"].map(|name| folder.path().join(name));
+        let write = |path: &Path, rows: &str| {
+            rusqlite::Connection::open(path).unwrap().execute_batch(rows).unwrap();
+        };
+        let count = |path: &Path| -> i64 {
+            let database = DiskFiles.database(path).unwrap().unwrap();
+            database.connection().query_row("SELECT count(*) FROM t", [], |row| row.get(0)).unwrap()
+        };
+        write(&one, "CREATE TABLE t (a TEXT); INSERT INTO t VALUES ('a')");
+        write(&other, "CREATE TABLE t (a TEXT)");
+        assert_eq!([count(&one), count(&other), count(&one)], [1, 0, 1]);
+        write(&one, &format!("INSERT INTO t VALUES ('{}'), ('c')", "b".repeat(10_000)));
+        assert_eq!([count(&one), count(&one), count(&other)], [3, 3, 0]);
+        assert!(DiskFiles.database(&folder.path().join("none.db")).unwrap().is_none());
+    }
 }

@@ -11,6 +11,8 @@ mod beside;
 mod calls;
 mod failure;
 mod fit;
+#[cfg(test)]
+mod machine;
 mod prompts;
 mod resources;
 mod results;

@@ -120,3 +120,74 @@ fn result(shared: &Shared, hit: SessionHit, has_details: bool) -> SearchResult {
         session_id: session.id,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::super::machine::shared;
+    use super::*;
+    use crate::search::Snippet;
+    use crate::stores::{Agent, Place};
+
+    fn hit(relevance: f32, role: Role) -> SessionHit {
+        let at = |at: &str| Some(at.parse().unwrap());
+        SessionHit {
+            session: Session {
+                agent: Agent::Claude,
+                id: "one".to_owned(),
+                folder: Some("/p".to_owned()),
+                title: None,
+                version: None,
+                started: at("2026-11-24T12:00:00Z"),
+                last: at("2026-11-25T23:00:00Z"),
+                file: "/one.jsonl".into(),
+            },
+            relevance,
+            snippets: vec![Snippet { text: "a".to_owned(), role }],
+            superseded: Some(Later { text: "later".to_owned(), role, at: None, place: Place::default() }),
+        }
+    }
+
+    #[rstest]
+    #[case(1.0, 1.0)]
+    #[case(0.333_33, 0.33)]
+    #[case(0.006, 0.01)]
+    #[case(0.004, 0.0)]
+    fn relevance_has_two_digits(#[case] relevance: f32, #[case] expected: f64) {
+        let (_, shared) = shared(&[]);
+        let found = result(&shared, hit(relevance, Role::User), false);
+        assert!((found.relevance - expected).abs() < 1e-9, "{}", found.relevance);
+    }
+
+    #[rstest]
+    #[case(Role::User, "user")]
+    #[case(Role::Assistant, "assistant")]
+    #[case(Role::Tool, "assistant")]
+    #[case(Role::Summary, "assistant")]
+    fn words_are_of_the_person_or_else_of_the_agent(#[case] role: Role, #[case] kind: &str) {
+        let (_, shared) = shared(&[]);
+        let found = serde_json::to_value(result(&shared, hit(1.0, role), false)).unwrap();
+        assert_eq!(found["snippets"], serde_json::json!([{"text": "a", "type": kind}]));
+    }
+
+    #[test]
+    fn a_session_has_its_last_day_in_the_zone_of_the_person_and_details_if_they_are_asked_for() {
+        let (_, shared) = shared(&[]);
+        let shown = |hit, has_details| serde_json::to_value(result(&shared, hit, has_details)).unwrap();
+        let plain = shown(hit(1.0, Role::User), false);
+        assert_eq!((&plain["date"], &plain["title"]), (&"2026-11-26".into(), &"claude session".into()));
+        assert!(plain.get("resume").is_none() && plain.get("supersededLater").is_none(), "{plain}");
+        let full = shown(hit(1.0, Role::User), true);
+        assert_eq!(full["resume"], "cd -- /p && claude --resume one");
+        assert_eq!((&full["supersededLater"], &full["running"]), (&"later".into(), &"unknown".into()));
+        let mut begun = hit(1.0, Role::User);
+        begun.session.last = None;
+        assert_eq!(shown(begun.clone(), false)["date"], "2026-11-24");
+        begun.session.started = None;
+        assert_eq!(shown(begun, false)["date"], "");
+        let answer = Answer { sessions: vec![hit(1.0, Role::User)], total: 7, is_cut: false };
+        let results = search_results(&shared, answer, false);
+        assert_eq!((results.results.len(), results.total_found), (1, 7));
+    }
+}

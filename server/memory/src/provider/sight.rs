@@ -117,6 +117,7 @@ pub(super) fn listen(shared: &Shared, folders: &BTreeSet<PathBuf>) -> News {
 
 #[cfg(test)]
 mod tests {
+    use super::super::machine::shared;
     use super::*;
 
     #[test]
@@ -129,5 +130,85 @@ mod tests {
         let sight = Sight { files: vec![file(Some(3)), file(None), file(Some(5))], names: Vec::new() };
         assert!(sight.is_newer_than(at(4)) && sight.is_newer_than(at(5)) && !sight.is_newer_than(at(6)));
         assert!(!Sight { files: vec![file(None)], names: Vec::new() }.is_newer_than(at(0)));
+    }
+    #[test]
+    fn new_sessions_appear_in_the_folders_of_a_store() {
+        let (_, shared) = shared(&[
+            "h/projects/-p/one.jsonl",
+            "h/projects/-p/chats/two.jsonl",
+            "h/tmp/p/chats/three.json",
+            "h/workspaceStorage/1/chatSessions/four.json",
+            "h/globalStorage/emptyWindowChatSessions/five.json",
+            "h/session-state/six/events.jsonl",
+            "h/other/seven/eight.jsonl",
+            "h/sessions/2025/12/31/old.jsonl",
+            "h/sessions/2026/10/30/old.jsonl",
+            "h/sessions/2026/11/25/old.jsonl",
+            "h/sessions/2026/11/26/deeper/new.jsonl",
+        ]);
+        let found = stores_of(&shared, Path::new("/h"));
+        let expected = [
+            "/h",
+            "/h/globalStorage",
+            "/h/globalStorage/emptyWindowChatSessions",
+            "/h/projects",
+            "/h/projects/-p",
+            "/h/projects/-p/chats",
+            "/h/session-state",
+            "/h/session-state/six",
+            "/h/sessions",
+            "/h/sessions/2026",
+            "/h/sessions/2026/11",
+            "/h/sessions/2026/11/26",
+            "/h/tmp",
+            "/h/tmp/p",
+            "/h/tmp/p/chats",
+            "/h/workspaceStorage",
+            "/h/workspaceStorage/1",
+            "/h/workspaceStorage/1/chatSessions",
+        ];
+        assert_eq!(found, expected.map(PathBuf::from).into());
+        assert!(stores_of(&shared, Path::new("/none")).is_empty());
+    }
+
+    #[test]
+    fn a_resource_is_seen_as_its_files_and_watched_in_their_folders() {
+        let (_, shared) = shared(&[
+            "p/context.md",
+            "home/alice/.claude/projects/-p/one.jsonl",
+            "home/alice/.config/Code/User/workspaceStorage/1/chatSessions/two.json",
+            "context/key/workspace.json",
+        ]);
+        let from = From::default();
+        let claude = "/home/alice/.claude/projects/-p/one.jsonl";
+        let chat = "/home/alice/.config/Code/User/workspaceStorage/1/chatSessions/two.json";
+        for (uri, files, folders) in [
+            ("context://current", &["/p/context.md"][..], &["/p"][..]),
+            (
+                "context://cli-sessions",
+                &[claude],
+                &["/home/alice/.claude", "/home/alice/.claude/projects/-p"],
+            ),
+            (
+                "context://sessions",
+                &[chat],
+                &["/home/alice/.config/Code/User/workspaceStorage/1/chatSessions"],
+            ),
+            ("context://sessions/one", &[claude], &["/home/alice/.claude/projects/-p"]),
+            ("context://sessions/none", &[], &[]),
+            ("context://workspaces", &[], &[]),
+        ] {
+            let wanted = Wanted::parse(uri).unwrap().unwrap();
+            let sight = Sight::of(&wanted, &shared, &from);
+            let seen: Vec<&Path> = sight.files.iter().map(|(path, _)| path.as_path()).collect();
+            assert_eq!(seen, files.iter().map(Path::new).collect::<Vec<_>>(), "{uri}");
+            assert!(sight.files.iter().all(|(_, standing)| standing.is_some()));
+            assert_eq!(sight.names.len(), usize::from(uri == "context://workspaces"));
+            let watched = sight.folders(&wanted, &shared);
+            assert!(folders.iter().all(|folder| watched.contains(Path::new(folder))), "{uri}: {watched:?}");
+            assert_eq!(watched.is_empty(), folders.is_empty(), "{uri}: {watched:?}");
+        }
+        assert!(listen(&shared, &BTreeSet::new()).has_gaps);
+        assert!(!listen(&shared, &BTreeSet::from([PathBuf::from("/p")])).has_gaps);
     }
 }

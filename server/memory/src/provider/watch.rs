@@ -177,3 +177,117 @@ impl Watch {
         self.due = Some(((now + QUIET).min(end), began));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use entraclaw_seams::storage::{MemoryStorage, Storage as _};
+
+    use super::super::machine::shared;
+    use super::super::resources::CURRENT;
+    use super::*;
+
+    fn at(milliseconds: i64) -> Timestamp {
+        Timestamp::from_millisecond(milliseconds).unwrap()
+    }
+
+    fn uris(uris: &[&str]) -> BTreeSet<String> {
+        uris.iter().map(|uri| (*uri).to_owned()).collect()
+    }
+
+    /// What a look at the context file shows.
+    fn seen(shared: &Shared, news: Option<News>) -> Looked {
+        let wanted = Wanted::parse(CURRENT).unwrap().unwrap();
+        let sights = BTreeMap::from([(CURRENT.to_owned(), Sight::of(&wanted, shared, &From::default()))]);
+        Looked { sights, folders: BTreeSet::from(["/p".into()]), news }
+    }
+
+    fn machine() -> (MemoryStorage, Shared) {
+        shared(&["p/context.md"])
+    }
+
+    fn news() -> (MemoryStorage, News) {
+        let storage = MemoryStorage::new();
+        let changes = storage.every_change();
+        (storage, News { changes, has_gaps: false })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_look_is_due_at_once_when_something_else_is_listened_to() {
+        let mut watch = Watch::default();
+        watch.listen_to(uris(&["context://nowhere", "entraclaw://inbox"]), at(0));
+        assert!(watch.deadline().is_none() && watch.due_look().is_none());
+        watch.listen_to(uris(&[CURRENT]), at(0));
+        assert_eq!(watch.deadline(), Some(Instant::now()));
+        assert!(watch.due_look().is_some());
+        assert!(watch.due_look().is_none() && watch.deadline().is_none(), "one look at a time");
+        let (_, shared) = machine();
+        watch.looked(seen(&shared, Some(news().1)));
+        watch.listen_to(uris(&[CURRENT]), at(9));
+        assert!(watch.deadline().is_none(), "nothing else is listened to");
+        watch.listen_to(uris(&[CURRENT, WORKSPACES]), at(9));
+        assert_eq!(watch.deadline(), Some(Instant::now()));
+        watch.listen_to(BTreeSet::new(), at(9));
+        assert!(watch.deadline().is_none() && watch.due_look().is_none());
+        assert!(watch.looked(seen(&shared, None)).is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_was_written_since_a_client_listens_is_told_and_later_what_looks_otherwise() {
+        for (later, is_told) in [(0, true), (COARSE_MS, true), (COARSE_MS + 1, false)] {
+            let (storage, shared) = machine();
+            let written = shared.parts.files.look(Path::new("/p/context.md")).unwrap().unwrap().modified;
+            let mut watch = Watch::default();
+            watch.listen_to(uris(&[CURRENT]), written + later.milliseconds());
+            assert_eq!(watch.looked(seen(&shared, Some(news().1))).len(), usize::from(is_told), "{later}");
+            assert!(watch.looked(seen(&shared, None)).is_empty(), "it shows the same");
+            storage.set_bytes("p/context.md", b"text");
+            assert_eq!(watch.looked(seen(&shared, None)), [CURRENT]);
+        }
+        let mut watch = Watch::default();
+        watch.listen_to(uris(&[WORKSPACES]), at(0));
+        assert!(watch.looked(seen(&machine().1, None)).is_empty(), "nobody listens to it any more");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_look_is_taken_now_and_then_only_where_a_change_may_be_missed() {
+        let looks_again = |listened: &[&str], news: Option<News>| {
+            let mut watch = Watch::default();
+            watch.listen_to(uris(listened), at(0));
+            watch.due_look();
+            watch.looked(seen(&machine().1, news));
+            watch.deadline().map(|deadline| deadline - Instant::now())
+        };
+        assert_eq!(looks_again(&[CURRENT], Some(news().1)), None);
+        assert_eq!(looks_again(&[CURRENT], Some(News { has_gaps: true, ..news().1 })), Some(LOOK_EVERY));
+        assert_eq!(looks_again(&[CURRENT], Some(News::default())), Some(LOOK_EVERY));
+        assert_eq!(looks_again(&[CURRENT, WORKSPACES], Some(news().1)), Some(LOOK_EVERY));
+    }
+
+    /// How long after the first of some changes the look is due, when they are so far apart.
+    async fn due_after(changes: u32, apart: Duration, told_before: Option<Duration>) -> Duration {
+        let (storage, news) = news();
+        let mut watch = Watch { told_at: told_before.map(|_| Instant::now()), news, ..Watch::default() };
+        tokio::time::sleep(told_before.unwrap_or_default()).await;
+        let began = Instant::now();
+        for n in 0..changes {
+            tokio::time::sleep(if n == 0 { Duration::ZERO } else { apart }).await;
+            storage.set_bytes("p/context.md", &n.to_le_bytes());
+            watch.news().await;
+        }
+        watch.deadline().unwrap() - began
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_burst_is_over_when_it_rests_or_has_lasted_and_a_storm_lasts_longer() {
+        let apart = Duration::from_millis(20);
+        assert_eq!(due_after(1, apart, None).await, QUIET);
+        assert_eq!(due_after(2, apart, None).await, apart + QUIET);
+        assert_eq!(due_after(9, apart, None).await, BURST_MAX);
+        assert_eq!(due_after(9, apart, Some(STORM_GAP)).await, BURST_MAX);
+        let soon = STORM_GAP.saturating_sub(Duration::from_millis(1));
+        assert_eq!(due_after(9, apart, Some(soon)).await, 8 * apart + QUIET);
+        assert_eq!(due_after(60, apart, Some(soon)).await, STORM_MAX);
+    }
+}
