@@ -215,9 +215,14 @@ pub(super) fn recover(home: &Home, files: &dyn ContextFiles, path: &Path) -> io:
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use entraclaw_seams::clock::SystemClock;
+    use entraclaw_seams::storage::MemoryStorage;
     use rstest::rstest;
 
     use super::*;
+    use crate::files::SimulatedFiles;
 
     #[rstest]
     #[case(b"old\n", Progress::NotBegun)]
@@ -245,5 +250,91 @@ mod tests {
         let pending = Pending::replace(b"old", "new".to_owned(), "a".to_owned(), String::new());
         assert_eq!(pending.progress(Some(now)), progress);
         assert_eq!(pending.progress(None), Progress::NotBegun);
+    }
+    fn machine(text: &[u8]) -> (MemoryStorage, Home, SimulatedFiles) {
+        let storage = MemoryStorage::new();
+        storage.set_bytes("p/context.md", text);
+        let home = Home::new(Arc::new(storage.clone()), Path::new("/p/context.md"));
+        home.create(Path::new("/p/context.md")).unwrap();
+        (storage.clone(), home, SimulatedFiles::new(storage, Arc::new(SystemClock)))
+    }
+
+    fn writes() -> [Pending; 2] {
+        let replace = Pending::replace(
+            b"old\n",
+            "new".to_owned(),
+            "archive-00000001.md".to_owned(),
+            "moved".to_owned(),
+        );
+        [Pending::append(b"old\n", "new".to_owned()), replace]
+    }
+
+    #[test]
+    fn a_file_that_another_program_made_longer_or_shorter_meanwhile_is_left_as_it_is() {
+        for now in [&b"old\nmore"[..], b"old", b""] {
+            for pending in writes() {
+                let (storage, home, files) = machine(now);
+                let error = pending.perform(&home, &files, Path::new("/p/context.md")).unwrap_err();
+                assert!(error.to_string().starts_with("another program wrote it"), "{error}");
+                assert_eq!(storage.bytes("p/context.md").unwrap(), now);
+            }
+        }
+    }
+
+    #[test]
+    fn a_write_counts_only_if_the_file_of_this_name_has_it() {
+        let [append, replace] = writes();
+        for (pending, now, is_there) in [
+            (&append, &b"old\nnew"[..], true),
+            (&append, b"old\nnow", false),
+            (&append, b"old\nne", false),
+            (&append, b"old\n", false),
+            (&replace, b"new", true),
+            (&replace, b"old\nnew", false),
+            (&replace, b"ne", false),
+        ] {
+            let (_, _, files) = machine(now);
+            assert_eq!(pending.check(&files, Path::new("/p/context.md")).is_ok(), is_there, "{now:?}");
+        }
+    }
+
+    #[test]
+    fn a_write_that_is_done_leaves_no_note() {
+        for (pending, text) in writes().into_iter().zip([&b"old\nnew"[..], b"new"]) {
+            let (storage, home, files) = machine(b"old\n");
+            pending.perform(&home, &files, Path::new("/p/context.md")).unwrap();
+            assert_eq!(storage.bytes("p/context.md").unwrap(), text);
+            assert_eq!(Pending::of(&home).unwrap(), None);
+        }
+        let (storage, home, files) = machine(b"old\n");
+        let create = Pending { write: Write::Create, text: "new".to_owned() };
+        assert!(create.perform(&home, &files, Path::new("/p/context.md")).is_err(), "there is one");
+        create.perform(&home, &files, Path::new("/p/other.md")).unwrap();
+        assert_eq!(storage.bytes("p/other.md").unwrap(), b"new");
+    }
+
+    #[rstest]
+    #[case::not_begun(b"old\n", b"old\n", b"old\n", false)]
+    #[case::begun(b"old\nn", b"old\nnew", b"old\nn", true)]
+    #[case::torn(b"n\0", b"n\0", b"new", true)]
+    #[case::edited(b"mine", b"mine", b"mine", true)]
+    fn what_a_crash_has_left_is_completed_or_forgotten(
+        #[case] now: &[u8],
+        #[case] appended: &[u8],
+        #[case] replaced: &[u8],
+        #[case] has_archive: bool,
+    ) {
+        for (pending, settled) in writes().into_iter().zip([appended, replaced]) {
+            let (storage, home, files) = machine(now);
+            home.set_pending(&serde_json::to_vec(&pending).unwrap()).unwrap();
+            home.write_archive("archive-00000001.md", "moved").unwrap();
+            recover(&home, &files, Path::new("/p/context.md")).unwrap();
+            assert_eq!(storage.bytes("p/context.md").unwrap(), settled, "{pending:?}");
+            assert_eq!(Pending::of(&home).unwrap(), None);
+            let is_append = matches!(pending.write, Write::Append { .. });
+            assert_eq!(home.archives().unwrap().len(), usize::from(has_archive || is_append));
+            recover(&home, &files, Path::new("/p/context.md")).unwrap();
+            assert_eq!(storage.bytes("p/context.md").unwrap(), settled, "once is enough");
+        }
     }
 }
