@@ -331,6 +331,33 @@ mod tests {
         assert!(!texts.contains(&"more of the file lock".to_owned()), "{texts:?}");
     }
 
+    /// The answer to a query in so many sessions of so many bytes.
+    fn answered(query: &str, sessions: usize, bytes: usize) -> Answer {
+        let machine = Machine::new();
+        let text = format!("the file lock {}", "x ".repeat(bytes / 2));
+        (0..sessions).for_each(|n| machine.say(&format!("s{n}"), "user", &text, None));
+        machine.open().search(query, &Filter::default(), 9).unwrap()
+    }
+
+    #[rstest]
+    #[case::few(9, 100, 9, false)]
+    #[case::in_two_threads(40, 100, 40, false)]
+    #[case::as_many_as_are_looked_at(1_000, 0, 1_000, false)]
+    #[case::one_more(1_001, 0, 1_000, true)]
+    #[case::more_bytes_than_are_read(40, 20_000, 20, true)]
+    fn it_is_told_where_not_all_places_of_a_phrase_were_looked_at(
+        #[case] sessions: usize,
+        #[case] bytes: usize,
+        #[case] found: usize,
+        #[case] is_cut: bool,
+    ) {
+        let answer = answered("\"file lock\"", sessions, bytes);
+        assert_eq!((answer.sessions.len(), answer.total, answer.is_cut), (9, found, is_cut));
+        // Without a phrase all are counted, however many are read.
+        let answer = answered("file lock", sessions, bytes);
+        assert_eq!((answer.total, answer.is_cut), (sessions, false));
+    }
+
     #[test]
     fn what_is_only_looked_at_for_a_phrase_costs_a_tenth_of_what_is_read() {
         let machine = Machine::new();

@@ -141,6 +141,13 @@ mod tests {
     }
 
     #[test]
+    fn a_word_that_is_said_twice_tells_as_much_as_once() {
+        let ask = ask(&[("redis", 1.0), ("cache", 1.0)]);
+        let text = format!("redis {} cache, cache: redis", "filler ".repeat(60));
+        assert!(snippet(&text, &ask).ends_with("cache, cache: redis"));
+    }
+
+    #[test]
     fn a_part_of_a_text_has_the_words_themselves_their_family_and_typing_errors() {
         let mut ask = ask(&[("choose", 1.0), ("lock", 1.0)]);
         ask.wanted[0].kin = vec!["chose".to_owned()];
