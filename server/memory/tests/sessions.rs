@@ -95,6 +95,19 @@ fn a_session_is_meant_by_id_prefix_agent_file_or_as_the_newest() {
     assert!(matches!(library.pick(&elsewhere), Err(SessionError::NotFound { .. })));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_session_is_meant_by_its_file_by_whatever_path_its_folder_is_reached() {
+    let elsewhere = tempfile::tempdir().unwrap();
+    let link = elsewhere.path().join("link");
+    std::os::unix::fs::symlink(folder().join("claude/projects"), &link).unwrap();
+    let path =
+        |name: &str| link.join(format!("-home-alice-project/{name}.jsonl")).to_str().unwrap().to_owned();
+    let mut library = library();
+    assert_eq!(library.pick(&wanted(&path(ID))).unwrap().agent, Agent::Claude);
+    assert!(library.pick(&wanted(&path("another"))).is_err());
+}
+
 #[test]
 fn what_is_not_there_or_not_the_only_one_is_told() {
     let mut library = library();

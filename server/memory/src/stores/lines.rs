@@ -186,6 +186,16 @@ mod tests {
     }
 
     #[test]
+    fn a_line_as_long_as_a_piece_and_as_its_bound_is_read() {
+        let line = vec![b'x'; PIECE_BYTES];
+        let bytes = [&line[..], b"\nlast\n"].concat();
+        let (found, done) = lines(&bytes, 0, PIECE_BYTES);
+        assert_eq!((found.len(), done.too_long), (2, 0));
+        let (found, done) = lines(&bytes, 0, PIECE_BYTES - 1);
+        assert_eq!((found, done.too_long), (vec![b"last".to_vec()], 1));
+    }
+
+    #[test]
     fn a_line_that_is_not_whole_is_not_read_again() {
         let storage = MemoryStorage::new();
         storage.set_bytes("a", b"one\ntw");

@@ -296,4 +296,28 @@ mod tests {
     fn an_agent_may_stand_before_an_id(#[case] asked: &str, #[case] agent: Option<Agent>, #[case] id: &str) {
         assert_eq!(by_agent(asked), (agent, id));
     }
+    #[test]
+    fn of_the_files_of_one_session_the_newest_with_a_word_in_it_is_meant() {
+        const ID: &str = "0cb916db-26aa-40f2-86b5-1ba81b225fd2";
+        let begun = format!("{{\"sessionId\":\"{ID}\"}}\n");
+        let said = format!("{begun}{{\"id\":\"1\",\"type\":\"user\",\"content\":\"why\"}}\n");
+        for (texts, expected) in [
+            ([&said, &said, &begun], "session-2"),
+            ([&said, &begun, &begun], "session-1"),
+            ([&said, &begun, &said], "session-3"),
+            ([&begun, &begun, &begun], "session-1"),
+        ] {
+            let storage = MemoryStorage::new();
+            for (n, text) in (1..).zip(texts) {
+                let path = format!("home/alice/.gemini/tmp/p/chats/session-{n}-0cb916db.jsonl");
+                storage.set_bytes(&path, text.as_bytes());
+            }
+            let files = SimulatedFiles::new(storage, Arc::new(SystemClock));
+            let homes =
+                Homes { home: "/home/alice".into(), variables: BTreeMap::new(), system: System::Linux };
+            let found = Library::new(Arc::new(files), homes).pick(&wanted(ID)).unwrap();
+            let name = found.path.file_stem().unwrap().to_str().unwrap().to_owned();
+            assert_eq!(name, format!("{expected}-0cb916db"));
+        }
+    }
 }

@@ -172,4 +172,42 @@ mod tests {
             prop_assert_eq!(replay(&compacted).0, whole);
         }
     }
+    #[test]
+    fn a_path_has_a_greatest_depth() {
+        for (depth, refused) in [(DEPTH_MAX, 0), (DEPTH_MAX + 1, 1)] {
+            let path: Vec<Value> = (0..depth).map(|_| json!("a")).collect();
+            assert_eq!(replay(&[json!({"kind": 1, "k": path, "v": 1})]).1, refused, "{depth}");
+        }
+    }
+
+    #[test]
+    fn only_what_is_there_is_set_behind_deleted_or_cut() {
+        let begun = json!({"kind": 0, "v": {"list": [1, 2, 3], "member": {"a": 1}, "text": "x"}});
+        for (entry, expected) in [
+            (json!({"kind": 1, "k": ["list", 0], "v": 9}), Some(json!([9, 2, 3]))),
+            (json!({"kind": 1, "k": ["list", 3], "v": 9}), Some(json!([1, 2, 3, 9]))),
+            (json!({"kind": 1, "k": ["list", 4], "v": 9}), None),
+            (json!({"kind": 1, "k": ["list", "a"], "v": 9}), None),
+            (json!({"kind": 1, "k": ["text", "a"], "v": 9}), None),
+            (json!({"kind": 1, "k": ["list"]}), None),
+            (json!({"kind": 2, "k": ["list"], "v": [4]}), Some(json!([1, 2, 3, 4]))),
+            (json!({"kind": 2, "k": ["list"], "i": 1, "v": [4]}), Some(json!([1, 4]))),
+            (json!({"kind": 2, "k": ["list"], "i": 9}), Some(json!([1, 2, 3]))),
+            (json!({"kind": 2, "k": ["list"], "i": 0, "v": null}), Some(json!([]))),
+            (json!({"kind": 2, "k": ["list"], "v": 4}), None),
+            (json!({"kind": 2, "k": ["text"], "v": [4]}), None),
+            (json!({"kind": 3, "k": ["list", 1]}), Some(json!([1, null, 3]))),
+            (json!({"kind": 3, "k": ["list", 3]}), None),
+            (json!({"kind": 3, "k": ["list", "a"]}), None),
+            (json!({"kind": 3, "k": ["none"]}), None),
+            (json!({"kind": 3, "k": ["list"]}), Some(Value::Null)),
+            (json!({"kind": 4, "k": ["list"], "v": 1}), None),
+            (json!({"kind": 0}), None),
+        ] {
+            let (state, refused) = replay(&[begun.clone(), entry.clone()]);
+            assert_eq!(refused, usize::from(expected.is_none()), "{entry}");
+            let list = state.get("list").cloned().unwrap_or_default();
+            assert_eq!(list, expected.unwrap_or(json!([1, 2, 3])), "{entry}");
+        }
+    }
 }
