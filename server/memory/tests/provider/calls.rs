@@ -171,6 +171,81 @@ async fn a_long_context_shows_its_newest_sessions_and_how_to_read_the_rest() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn as_many_of_the_newest_sessions_are_shown_as_fit() {
+    for (count, words) in [(2, 1_200), (12, 200), (30, 60)] {
+        let machine = Machine::new();
+        let mut client = machine.modern();
+        client.done("init_context", json!({})).await;
+        for n in 0..count {
+            let content = format!("note {n}: {}", "word ".repeat(words));
+            client.done("append_context", json!({"content": content})).await;
+        }
+        let read = client.done("read_context", json!({})).await;
+        let content = read["content"].as_str().unwrap();
+        let shown = content.matches("\n\nnote ").count();
+        let left_out = format!("[{} older sessions are left out here: ", count - shown);
+        assert!(
+            shown > 0 && shown < count && content.starts_with(&left_out),
+            "{shown} of {count}: {content}"
+        );
+        let mut is_whole = async |last: usize| {
+            let range = json!({"range": format!("last-{last}-sessions")});
+            let part = client.done("read_context", range).await;
+            !part["content"].as_str().unwrap().contains(" more bytes: ")
+        };
+        // The line that says how many are left out takes less than a session.
+        assert!(is_whole(shown).await && !is_whole(shown + 2).await, "{shown} of {count}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_context_that_fits_and_one_of_a_single_long_session_are_read_from_their_beginning() {
+    let machine = Machine::new();
+    let mut client = machine.modern();
+    client.done("init_context", json!({})).await;
+    client.done("append_context", json!({"content": "short"})).await;
+    assert_eq!(client.done("read_context", json!({})).await["content"], machine.context());
+    machine.storage.set_bytes("home/alice/project/context.md", b"# Head\n\n");
+    client.done("append_context", json!({"content": "word ".repeat(3_000)})).await;
+    let read = client.done("read_context", json!({})).await;
+    let content = read["content"].as_str().unwrap();
+    assert!(
+        content.starts_with("# Head\n\n## Session ") && content.contains(" more bytes: call read_context")
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_search_is_limited_by_a_number_a_day_a_role_and_a_tool() {
+    let machine = Machine::new();
+    for n in 0..12 {
+        machine.say(&format!("11111111-1111-4111-8111-1111111111{n:02}"), "user", "we talk of redis");
+    }
+    machine.say("11111111-1111-4111-8111-111111111100", "assistant", "redis is out");
+    let mut client = machine.modern();
+    for (arguments, shown, total) in [
+        (json!({}), 10, 12),
+        (json!({"limit": 3}), 3, 12),
+        (json!({"limit": 50}), 12, 12),
+        (json!({"role": "assistant"}), 1, 1),
+        (json!({"role": "user"}), 10, 12),
+        (json!({"tool": "Bash"}), 0, 0),
+        (json!({"dateFrom": "2026-02-05"}), 0, 0),
+        (json!({"dateTo": "2026-02-04"}), 10, 12),
+        (json!({"dateTo": "2026-02-03"}), 0, 0),
+    ] {
+        let mut asked = arguments.clone();
+        asked["query"] = json!("redis");
+        let found = client.done("search_conversations", asked).await;
+        let results = found["results"].as_array().unwrap().len();
+        assert_eq!((results, &found["totalFound"]), (shown, &json!(total)), "{arguments}");
+    }
+    for wrong in [json!({"query": "x", "limit": 51}), json!({"query": "x", "role": "tool"})] {
+        let text = client.refused("search_conversations", wrong).await;
+        assert!(text.starts_with("INVALID_PARAMS: "), "{text}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_secret_in_a_context_file_is_not_shown() {
     let machine = Machine::new();
     let text = b"# Head\n\n## Session 2026-02-04 20:00\n\nghp_0123456789abcdefABCDEF0123456789abcd\n\n---\n";
