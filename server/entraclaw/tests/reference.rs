@@ -155,7 +155,7 @@ fn every_test_and_scenario_that_the_page_about_asking_names_is_there() {
     for word in words {
         if let Some((module, test)) = word.rsplit_once("::").filter(|(module, _)| *module != "work") {
             let path = match module {
-                "work::ask" => "server/entraclaw/tests/work/ask.rs".to_owned(),
+                "work::ask" => "server/entraclaw/tests/processes/work/ask.rs".to_owned(),
                 "roots" => "server/mcp/src/roots.rs".to_owned(),
                 _ => format!("server/agents/src/{module}.rs"),
             };
@@ -182,7 +182,7 @@ fn every_test_and_scenario_that_the_page_about_shared_context_names_is_there() {
     for word in words {
         if let Some((module, test)) = word.rsplit_once("::").filter(|(_, test)| *test != "…") {
             let path = match module.split_once("::") {
-                Some(("operator", file)) => format!("server/entraclaw/tests/operator/{file}.rs"),
+                Some(("operator", file)) => format!("server/entraclaw/tests/processes/operator/{file}.rs"),
                 Some((room, file)) => format!("server/memory/src/{room}/{file}.rs"),
                 None => format!("server/memory/tests/provider/{module}.rs"),
             };

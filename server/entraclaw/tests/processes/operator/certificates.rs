@@ -6,7 +6,7 @@ use rstest::rstest;
 
 use super::support::{AGENT, ALICE, Fixture, TENANT};
 
-const KEY: &str = include_str!("../../../../fakes/microsoft/src/entra/credentials/blueprint.key.pem");
+const KEY: &str = include_str!("../../../../../fakes/microsoft/src/entra/credentials/blueprint.key.pem");
 
 /// A certificate for [`KEY`] that is valid between two days, counted from today.
 fn certificate(from_days: i64, until_days: i64) -> String {

@@ -50,7 +50,7 @@ fn a_home_that_can_t_be_created_is_reported() {
         let folder = std::path::PathBuf::from(format!("/tmp/entraclaw-test-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let copy = folder.join("entraclaw");
-        std::fs::copy(cargo_bin("entraclaw"), &copy).unwrap();
+        crate::copy_program(&copy);
         command = Command::new(&copy);
         command
             .args(["doctor", "--json", "--home", "/nonexistent/a/b"])

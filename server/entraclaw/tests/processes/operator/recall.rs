@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::support::{Fixture, Said};
+use super::support::{Fixture, Said};
 
 const ID: &str = "0cb916db-26aa-40f2-86b5-1ba81b225fd2";
 

@@ -44,7 +44,7 @@ fn the_permission_for_answers_is_removed_to_the_byte() {
 #[test]
 fn pages_equal_the_reviewed_ones() {
     let user = User::new();
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/setup");
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/processes/setup");
     for host in HOSTS {
         let mut arguments = vec![host, "--print"];
         arguments.extend(with_carriers(host));
@@ -478,7 +478,7 @@ fn a_read_only_home_folder_is_refused_with_the_fix() {
     mode(folder.path(), 0o755);
     // The folder of the build may be root's alone.
     let program = folder.path().join("entraclaw");
-    fs::copy(cargo_bin("entraclaw"), &program).unwrap();
+    crate::copy_program(&program);
     let user = folder.path().join("user");
     let home = user.join(".entraclaw");
     fs::create_dir_all(&home).unwrap();

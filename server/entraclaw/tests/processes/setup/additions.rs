@@ -3,8 +3,8 @@
 
 use std::fs;
 
-use crate::set_mode;
-use crate::user::User;
+use super::set_mode;
+use super::user::User;
 
 /// Where each host's entry of the server stands, below the home folder.
 const ENTRIES: [(&str, &str); 8] = [

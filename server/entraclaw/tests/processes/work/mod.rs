@@ -269,7 +269,7 @@ async fn a_host_that_is_killed() {
 async fn a_job_outlives_a_host_that_is_killed_with_its_call_open() {
     let fixture = Fixture::new();
     let mut host = Command::new(std::env::current_exe().unwrap())
-        .args(["a_host_that_is_killed", "--exact", "--nocapture"])
+        .args(["work::a_host_that_is_killed", "--exact", "--nocapture"])
         .env(AS_HOST, fixture.home())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
