@@ -20,6 +20,8 @@ ON = "MUTANT_ON"
 REACHED = "MUTANTS_REACHED"
 # What takes so many times as long as without a mutant, and at least so many seconds, does not end.
 SLOWER_MAX, WAIT_MIN_S = 10, 15
+# The folder of the package that plays the scenarios, and the name of its test.
+SCENARIOS = ("simulation", "scenarios")
 # What the compiler refuses only where it makes code, so that a check does not tell which mutants it is.
 ALLOW = "#![allow(arithmetic_overflow, unconditional_panic)] "
 SWITCH = f"""
@@ -196,7 +198,7 @@ def errors(tree):
 
 
 class Check:
-    """A command that tells by its exit code whether a mutant is caught: a single test, or the scenarios."""
+    """A command that tells by its exit code whether a mutant is caught: a single test, or the play of a scenario."""
 
     def __init__(self, name, command, cwd):
         self.name, self.command, self.cwd = name, command, cwd
@@ -248,29 +250,28 @@ def run(command, cwd, log, wait_max_s, environment=None):
             log.write_bytes(said.read())
 
 
-def tests(tree, packages):
-    """Each test by itself: of these packages, or of all crates of the server."""
-    of = [word for package in packages for word in ("--package", package)] or ["--workspace"]
+def checks(tree, packages, with_scenarios):
+    """Each test of these packages by itself, or of all crates of the server, and each play of a scenario in simulation."""
+    chosen = packages + ["simulation"] if packages and with_scenarios else packages
+    of = [word for package in chosen for word in ("--package", package)] or ["--workspace"]
     test = ["cargo", "test", *of, "--tests", "--locked", "--no-run", "--message-format", "json"]
     built = subprocess.run(test, cwd=tree, check=True, stdout=subprocess.PIPE, text=True).stdout
-    found = []
+    tests, plays = [], []
     for one in map(json.loads, built.splitlines()):
         if not one.get("executable") or not one["profile"]["test"]:
             continue
-        folder = pathlib.Path(one["manifest_path"]).parent
-        if not folder.is_relative_to(tree / "server"):
-            continue
-        terse = [one["executable"], "--list", "--format", "terse"]
-        listed = subprocess.run(terse, cwd=folder, check=True, stdout=subprocess.PIPE, text=True).stdout
-        for name in re.findall(r"^(.+): test$", listed, re.MULTILINE):
-            alone = [one["executable"], "--exact", name]
-            found.append(Check(f"{folder.name}/{one['target']['name']}/{name}", alone, folder))
-    return found
+        folder, name = pathlib.Path(one["manifest_path"]).parent, one["target"]["name"]
+        if folder.is_relative_to(tree / "server"):
+            tests += alone(one["executable"], folder, f"{folder.name}/{name}")
+        elif (folder.name, name) == SCENARIOS and with_scenarios:
+            # Processes may clear the environment of the server, so that the switch is not seen there.
+            plays += [play for play in alone(one["executable"], folder, name) if play.name.endswith("::sim")]
+    return tests, plays
 
 
-def scenarios(tree, out):
-    """A first look without real processes: all scenarios, with one seed."""
-    subprocess.run(["cargo", "build", "--release", "--locked", "--package", "simulation"], cwd=tree, check=True)
-    target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", tree / "target"))
-    play = [target / "release" / "simulation", "run", "--mode", "sim", "--seeds", "1", "--out", out / "report"]
-    return Check("scenarios", play, tree)
+def alone(program, folder, name):
+    """Each test of a program by itself."""
+    terse = [program, "--list", "--format", "terse"]
+    listed = subprocess.run(terse, cwd=folder, check=True, stdout=subprocess.PIPE, text=True).stdout
+    tests = re.findall(r"^(.+): test$", listed, re.MULTILINE)
+    return [Check(f"{name}/{test}", [program, "--exact", test], folder) for test in tests]
