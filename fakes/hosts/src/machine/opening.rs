@@ -72,7 +72,7 @@ impl HostMachine {
     }
 
     /// The `capabilities` of `initialize`.
-    fn capabilities(&self) -> Value {
+    pub(super) fn capabilities(&self) -> Value {
         let identity = &self.profile.identity;
         let experimental = self.mode(&identity.experimental_capabilities);
         experimental

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::send::Shape;
 use super::{ASKED_MAX, Asked, Era, HostMachine, Pending, Phase};
 use crate::effect::{Carrier, HostEventKind, Outcome};
-use crate::profile::{OnAsk, OnRoots, UnknownMessage};
+use crate::profile::{Fact, OnAsk, OnRoots, UnknownMessage};
 
 /// JSON-RPC: method not found.
 const METHOD_NOT_FOUND: i64 = -32601;
@@ -21,25 +21,17 @@ impl HostMachine {
                 self.note("did not answer a ping of the modern era");
             }
             "ping" => self.answer(id, json!({})),
-            "roots/list" => match *facts.roots {
-                OnRoots::WorkingDirectory => {
-                    let uri = format!("file://{}", self.options.working_directory);
-                    self.answer(id, json!({"roots": [{"uri": uri}]}));
-                }
-                OnRoots::NamedWorkingDirectory => {
-                    let folder = &self.options.working_directory;
-                    let name = folder.rsplit('/').next().unwrap_or_default();
-                    let uri = format!("file://{folder}");
-                    self.answer(id, json!({"roots": [{"uri": uri, "name": name}]}));
-                }
-                OnRoots::Empty => self.answer(id, json!({"roots": []})),
-                OnRoots::NoSuchMethod => self.unknown_method(id, method),
-            },
+            "roots/list" => {
+                self.tell_undeclared("roots", &facts.roots, "requests.roots");
+                self.answer_roots(id, method, *facts.roots);
+            }
             "sampling/createMessage" => {
+                self.tell_undeclared("sampling", &facts.sampling, "requests.sampling");
                 let rule = self.mode(&facts.sampling);
                 self.on_asked(id, method, params, &rule, Asked::Sampling);
             }
             "elicitation/create" => {
+                self.tell_undeclared("elicitation", &facts.elicitation, "requests.elicitation");
                 let rule = self.mode(&facts.elicitation);
                 let by_url = params.get("mode").and_then(Value::as_str) == Some("url");
                 if let (true, Some(refusal)) = (by_url, &*facts.url_elicitation) {
@@ -48,6 +40,30 @@ impl HostMachine {
                 self.on_asked(id, method, params, &rule, Asked::Elicitation);
             }
             _ => self.unknown_method(id, method),
+        }
+    }
+
+    /// Tells the watcher of a request for which the host has not declared the capability: it answers that too.
+    fn tell_undeclared<T>(&mut self, capability: &str, fact: &Fact<T>, name: &'static str) {
+        if self.link.era == Era::Legacy && self.capabilities().get(capability).is_none() {
+            self.tell_fault(fact, name, true);
+        }
+    }
+
+    fn answer_roots(&mut self, id: Value, method: &str, rule: OnRoots) {
+        match rule {
+            OnRoots::WorkingDirectory => {
+                let uri = format!("file://{}", self.options.working_directory);
+                self.answer(id, json!({"roots": [{"uri": uri}]}));
+            }
+            OnRoots::NamedWorkingDirectory => {
+                let folder = &self.options.working_directory;
+                let name = folder.rsplit('/').next().unwrap_or_default();
+                let uri = format!("file://{folder}");
+                self.answer(id, json!({"roots": [{"uri": uri, "name": name}]}));
+            }
+            OnRoots::Empty => self.answer(id, json!({"roots": []})),
+            OnRoots::NoSuchMethod => self.unknown_method(id, method),
         }
     }
 

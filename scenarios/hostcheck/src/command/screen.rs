@@ -54,8 +54,17 @@ pub(super) fn screen(findings: &Findings, rows: &[Placed], wanted: Wanted) -> St
     }
     let told = if own.len() > CAUSES_MAX { CAUSES_MAX - 1 } else { own.len() };
     text.extend(own[..told].iter().map(|cause| entry(cause)));
+    let (musts, others): (Vec<&Cause>, Vec<&Cause>) =
+        own[told..].iter().partition(|cause| cause.weight == Weight::Must);
     if own.len() > told {
-        let _ = writeln!(text, "\n… and {} more, which the report has", own.len() - told);
+        text.push('\n');
+    }
+    for cause in musts {
+        let rows = cause.rows.iter().cloned().collect::<Vec<_>>().join(", ");
+        let _ = writeln!(text, "✗ must    {} ({})", short(&cause.message), short(&rows));
+    }
+    if !others.is_empty() {
+        let _ = writeln!(text, "… and {} more, which the report has", others.len());
     }
     text.push_str(&from_sdk(&of_sdk, wanted));
     text
@@ -346,6 +355,21 @@ mod tests {
     fn findings(protocol: Vec<Judged>) -> Findings {
         let about = About { name: Some("mine".to_owned()), version: Some(String::new()), ..About::default() };
         Findings { about, protocol, ..Findings::default() }
+    }
+
+    #[test]
+    fn of_many_faults_each_that_a_server_must_mend_is_named() {
+        let rows = crate::conformance::rows().unwrap();
+        let of_level = |level| rows.iter().filter(move |placed| placed.row.level == level);
+        let failed =
+            |placed: &Placed| Judged::bare(&placed.row.id, "2025-11-25", Outcome::Failed(Vec::new()));
+        let judged = of_level(Level::Must).take(6).chain(of_level(Level::Should).take(3)).map(failed);
+        let told = screen(&findings(judged.collect()), &rows, Wanted::default());
+        for placed in of_level(Level::Must).take(6) {
+            assert!(told.contains(&format!("({})", placed.row.id)), "{}: {told}", placed.row.id);
+        }
+        assert_eq!(told.matches("✗ must").count(), 6, "{told}");
+        assert!(told.contains("\n… and 3 more, which the report has\n"), "{told}");
     }
 
     #[test]

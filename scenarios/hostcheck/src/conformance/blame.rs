@@ -122,7 +122,9 @@ fn covers(fact: &str, rule: &str, path: &str) -> bool {
         "faults.string_ids" | "faults.float_ids" => rule == "no-such-request" || within(&["/id"]),
         "faults.wrong_jsonrpc" => path.is_empty() && rule == "schema" || within(&["/jsonrpc"]),
         "faults.null_error" | "faults.result_and_error" => rule == "mixed-envelope" || within(&["/error"]),
-        "faults.undeclared_logs" => rule == "undeclared-capability" && path == "/method",
+        "requests.roots" | "requests.sampling" | "requests.elicitation" | "faults.undeclared_logs" => {
+            rule == "undeclared-capability" && path == "/method"
+        }
         "faults.malformed_error" => within(&["/error"]),
         "faults.bare_result" => within(&["/result"]),
         "faults.no_capabilities" | "faults.null_capability" => {

@@ -12,6 +12,7 @@ use serde_json::Value;
 use self::seen::{NO_LIST, Seen};
 use super::arguments;
 use super::busy;
+use super::check;
 use super::discover::Discovered;
 use super::lab::Wishes;
 use super::meeting::{Met, meet};
@@ -114,17 +115,15 @@ fn pick_tool(wishes: &Wishes, found: &Discovered) -> Result<(String, Value), Out
         return Err(Outcome::CouldNotRun("the server could not be asked for its tools".to_owned()));
     };
     let lasts = wishes.long_call.as_ref().map(|(name, _)| name.as_str());
-    let may = |tool: &&Value| {
-        tool.get("name").and_then(Value::as_str) != lasts
-            && (wishes.call_all_tools
-                || tool.pointer("/annotations/readOnlyHint") == Some(&Value::Bool(true)))
-    };
-    let made = speaks.tools.items.iter().filter(may).find_map(|tool| {
+    let may = speaks.tools.items.iter().filter(|tool| check::may_call(wishes, tool));
+    let (others, lasting): (Vec<&Value>, Vec<&Value>) =
+        may.partition(|tool| lasts.is_none() || tool.get("name").and_then(Value::as_str) != lasts);
+    let made = others.into_iter().chain(lasting).find_map(|tool| {
         let arguments = arguments::make(tool.get("inputSchema")?, wishes.seed).ok()?;
         Some((tool.get("name")?.as_str()?.to_owned(), arguments))
     });
     made.ok_or_else(|| match speaks.no_list {
         Some(_) => Outcome::CouldNotRun(NO_LIST.to_owned()),
-        None => super::check::none_callable(wishes, &speaks.tools),
+        None => check::none_callable(wishes, &speaks.tools),
     })
 }

@@ -32,6 +32,11 @@ const SLOW_CALL: &str = "slow call";
 const ENDS_AFTER_A_PROBE: &str = "ends after a probe";
 
 /// What a server on FastMCP of the Python SDK 1 writes for `ctx.info`, without declaring `logging`.
+const ROOTS: &str = concat!(r#"{"jsonrpc":"2.0","id":"r","method":"roots/list"}"#, "\n");
+const SAMPLING: &str = concat!(
+    r#"{"jsonrpc":"2.0","id":"s","method":"sampling/createMessage","params":{"messages":[],"maxTokens":9}}"#,
+    "\n"
+);
 const LOG: &str = concat!(
     r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"working"}}"#,
     "\n"
@@ -121,6 +126,8 @@ fn with_fault(fault: &str, method: &str, mut answer: Value, asked: &Value) -> Ve
         "banner" => before = "Starting up\n",
         "empty line" => before = "\n",
         "undeclared log" => before = LOG,
+        "asks for roots" => before = ROOTS,
+        "asks for sampling" => before = SAMPLING,
         "declared log" if method == "initialize" => answer["result"]["capabilities"]["logging"] = json!({}),
         "declared log" if calls => before = LOG,
         "log line" => before = "{\"level\":\"info\"}\n",
@@ -176,6 +183,10 @@ const NEWEST: [&str; 6] = [
 #[case("undeclared log@tools/list", "hosts.lines", "++++++")]
 #[case("undeclared log@tools/call", "hosts.call", "++++++")]
 #[case("undeclared log@tools/call", "hosts.lines", "++++++")]
+// Some of these hosts have not declared it, and answer it nevertheless.
+#[case("asks for roots@tools/call", "hosts.call", "++++++")]
+#[case("asks for roots@tools/call", "hosts.lines", "++++++")]
+#[case("asks for sampling@tools/call", "hosts.call", "++++++")]
 #[case("null id@initialize", "hosts.opens", "+--+++")]
 #[case("null id@tools/call", "hosts.call", "++++++")]
 #[case("null cursor", "hosts.tools", "-++---")]

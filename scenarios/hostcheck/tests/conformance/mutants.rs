@@ -16,7 +16,7 @@ pub(crate) const OLD: Version = Version::V2025_11_25;
 pub(crate) const NEW: Version = Version::V2026_07_28;
 
 /// Fault → the row that must fail, in this version.
-const MUTANTS: [(Fault, &str, Version); 90] = [
+const MUTANTS: [(Fault, &str, Version); 93] = [
     (Fault::PrintsToStdout, "stdio.only-messages", OLD),
     (Fault::SpreadsMessages, "stdio.one-line", OLD),
     (Fault::MarksByteOrder, "stdio.only-messages", OLD),
@@ -28,6 +28,7 @@ const MUTANTS: [(Fault, &str, Version); 90] = [
     (Fault::ChangesIds, "messages.same-id", OLD),
     (Fault::EchoesAnyVersion, "lifecycle.other-version", OLD),
     (Fault::EchoesAnyVersion, "lifecycle.never-modern", OLD),
+    (Fault::RefusesTheNewestVersion, "lifecycle.never-modern", OLD),
     (Fault::OffersAnOldVersion, "lifecycle.latest-version", OLD),
     (Fault::DiesOfNotifications, "messages.notification-unanswered", OLD),
     (Fault::DiesOfProbes, "openings.discover-legacy", OLD),
@@ -50,6 +51,7 @@ const MUTANTS: [(Fault, &str, Version); 90] = [
     (Fault::ListsWithoutEnd, "tools.pages-end", OLD),
     (Fault::HidesItsTools, "tools.declared", OLD),
     (Fault::FindsEverything, "resources.not-found", OLD),
+    (Fault::FindsEverything, "resources.not-found-modern", NEW),
     (Fault::UsesAnotherCode, "resources.not-found-code", OLD),
     (Fault::UsesAnotherCode, "resources.not-found-code-modern", NEW),
     (Fault::LosesResources, "resources.read", OLD),
@@ -80,6 +82,7 @@ const MUTANTS: [(Fault, &str, Version); 90] = [
     (Fault::ValidatesTheFirst, "tools.validates", OLD),
     (Fault::DeclaresCompletions, "lifecycle.capabilities", OLD),
     (Fault::IgnoresBareRequests, "lifecycle.incomplete-meta", NEW),
+    (Fault::ListsWithoutVersion, "lifecycle.incomplete-meta", NEW),
     (Fault::HidesItsPrompts, "prompts.declared", OLD),
     (Fault::DropsThePrompts, "prompts.list", OLD),
     (Fault::PromptsByConnection, "prompts.same-everywhere", NEW),

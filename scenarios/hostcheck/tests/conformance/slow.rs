@@ -36,6 +36,33 @@ fn a_quick_run_calls_slow_tools_a_few_times_and_judges_them_nevertheless() {
     }
 }
 
+/// A server that was tried: it looks at its arguments, and lacks the flag alone.
+#[test]
+fn a_tool_that_refuses_arguments_without_the_flag_of_an_error_validates_them() {
+    for (of_bad, of_good, validates, flags) in [
+        ("Error occurred: Invalid arguments: a: Required", "done", "Passed", "Failed"),
+        ("done", "done", "Failed", "NotApplicable"),
+        ("Error: the network is down", "Error: the network is down", "NotApplicable", "NotApplicable"),
+    ] {
+        let server = || {
+            target(&tools(&["a"]), move |_, message| match fits(message) {
+                Some(good) => Does::Says(AT_ONCE, said(if good { of_good } else { of_bad }, false)),
+                None => Does::Usual,
+            })
+        };
+        for (row, wanted) in [("tools.validates", validates), ("tools.input-errors", flags)] {
+            let outcome = &judge(server(), row, true).protocol[0].outcome;
+            assert!(format!("{outcome:?}").starts_with(wanted), "{of_bad}, {row}: {outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn the_only_tool_is_called_though_it_is_that_of_the_long_call() {
+    let found = judge_wishing(target(&tools(&["a"]), |_, _| Does::Usual), "tools.call", true, Some("a"));
+    assert_eq!(found.protocol[0].outcome, Outcome::Passed);
+}
+
 #[test]
 fn a_call_that_waited_too_long_is_made_once_more_before_it_counts() {
     let waited = RefCell::new(BTreeSet::new());

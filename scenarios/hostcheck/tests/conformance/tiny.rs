@@ -299,6 +299,9 @@ impl Tiny {
             return vec![error(id, -32600, "the session is open already")];
         }
         let asked = params.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
+        if asked == MODERN && self.has(Fault::RefusesTheNewestVersion) {
+            return vec![error(id, -32601, "invalid method initialize")];
+        }
         let newest = if self.has(Fault::OffersAnOldVersion) { LEGACY[0] } else { LEGACY[3] };
         let known = LEGACY.contains(&asked) || self.has(Fault::EchoesAnyVersion);
         let version = if known { asked } else { newest };
@@ -331,7 +334,8 @@ impl Tiny {
 
     fn on_modern(&mut self, id: &Value, method: &str, params: &Value) -> Vec<Value> {
         let meta = &params["_meta"];
-        let Some(version) = meta.get(META_VERSION).and_then(Value::as_str) else {
+        let assumed = (self.has(Fault::ListsWithoutVersion) && method != "server/discover").then_some(MODERN);
+        let Some(version) = meta.get(META_VERSION).and_then(Value::as_str).or(assumed) else {
             return vec![error(id, -32602, "_meta names no version")];
         };
         if version != MODERN && !self.has(Fault::TakesAnyVersion) {

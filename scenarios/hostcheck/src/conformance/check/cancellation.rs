@@ -183,7 +183,8 @@ async fn compare(
         let message = "a call is answered although it was cancelled";
         lab.fail(check, message, "nothing more for the call", &answer);
     } else if !alive {
-        let message = "the server answers nothing else after a call was cancelled";
+        let within = ANSWER_WITHIN.as_secs();
+        let message = format!("a request after a cancelled call is not answered within {within} s");
         lab.fail(check, message, "an answer to the next request", "none");
     } else if ends {
         lab.pass(check);

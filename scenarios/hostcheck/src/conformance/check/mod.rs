@@ -20,7 +20,7 @@ mod web;
 pub(crate) use cancellation::NO_LONG_CALL;
 pub(crate) use endings::FAREWELL;
 pub(crate) use probe::{Needs, Probe};
-pub(crate) use tools::{ends_the_server, none_callable};
+pub(crate) use tools::{ends_the_server, may_call, none_callable};
 
 /// How the questions of an area are asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,8 @@
 //! The era without a session: every request carries its version and capabilities. Nothing here opens a
 //! session.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
 
 use super::openings::first_request;
@@ -75,12 +77,16 @@ async fn incomplete(lab: &mut Lab) -> Result<(), Trouble> {
     let no_capabilities = json!({META_VERSION: version, META_CLIENT: client_info()});
     let no_version = json!({META_CAPABILITIES: {}, META_CLIENT: client_info()});
     let mut session = lab.open_rough().await?;
-    for (meta, missing) in [(no_capabilities, "clientCapabilities"), (no_version, "protocolVersion")] {
+    let incomplete = [(no_capabilities, "clientCapabilities"), (no_version, "protocolVersion")];
+    // What a server is and what it serves may be answered in different places of it.
+    let methods = BTreeSet::from(["server/discover", first_request(lab)]);
+    let all = methods.into_iter().flat_map(|method| incomplete.iter().map(move |one| (method, one)));
+    for (method, (meta, missing)) in all {
         // After a complete request: a server of both eras may take one without a version as the beginning of the older one.
-        let reply = session.ask_bare("server/discover", json!({"_meta": meta}), ANSWER_WITHIN).await;
-        let message = format!("a request without {missing} in its _meta is not refused as invalid");
+        let reply = session.ask_bare(method, json!({"_meta": meta}), ANSWER_WITHIN).await;
+        let message = format!("`{method}` without {missing} in its _meta is not refused as invalid");
         // Without a version it may be a request of the older era, and a server of both refuses it by that era's rules.
-        let may_be_older = missing == "protocolVersion" && lab.found.is_of_both_eras();
+        let may_be_older = *missing == "protocolVersion" && lab.found.is_of_both_eras();
         let refused = reply.code() == Some(-32602) || (may_be_older && reply.code().is_some());
         lab.expect("meta.missing", refused, &message, "error -32602", &reply.say());
     }

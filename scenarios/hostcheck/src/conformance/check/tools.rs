@@ -57,7 +57,11 @@ pub(crate) fn callable(lab: &Lab, tools: &Listed) -> Vec<(String, Value, Value)>
     let lasts = lab.wishes.long_call.as_ref().map(|(name, _)| name.as_str());
     let named = |tool: &&Value| tool.get("name").and_then(Value::as_str) == lasts;
     let may = tools.items.iter().filter(|tool| may_call(&lab.wishes, tool) && !needs_a_task(tool));
-    may.filter(|tool| lasts.is_none() || !named(tool))
+    let (lasting, others): (Vec<&Value>, Vec<&Value>) = may.partition(named);
+    // The tool whose call lasts may be quick with other arguments, but is not chosen where there is another.
+    let chosen = if others.is_empty() { lasting } else { others };
+    chosen
+        .into_iter()
         .filter_map(|tool| {
             let name = tool.get("name")?.as_str()?.to_owned();
             let arguments = arguments::make(tool.get("inputSchema")?, lab.wishes.seed).ok()?;
@@ -80,20 +84,25 @@ pub(crate) fn none_callable(wishes: &Wishes, tools: &Listed) -> Outcome {
     }
     let others = if wishes.call_all_tools { "" } else { "; --call-all-tools calls the others too" };
     let allowed = tools.items.iter().filter(|tool| may_call(wishes, tool) && !needs_a_task(tool));
-    let lasts = wishes.long_call.as_ref().map(|(name, _)| name.as_str());
-    let named = allowed.filter_map(|tool| tool.get("name")?.as_str());
-    let (lasting, may): (Vec<&str>, Vec<&str>) = named.partition(|name| Some(*name) == lasts);
+    let may: Vec<&str> = allowed.filter_map(|tool| tool.get("name")?.as_str()).collect();
     let why = if !may.is_empty() {
         let names = may[..may.len().min(WRONG_MAX)].join(", ");
         format!("no arguments that fit its schema could be made: {names}")
-    } else if !lasting.is_empty() {
-        "only the tool of --long-call may be called".to_owned()
     } else if wishes.call_all_tools {
         "every tool runs as a task only".to_owned()
     } else {
         "no tool says that it only reads".to_owned()
     };
     Outcome::CouldNotRun(format!("{why}{others}"))
+}
+
+/// Whether a result that is called no error tells of one in its text.
+fn complains(reply: &Reply) -> bool {
+    let Some(result) = reply.result().filter(|_| !is_refused(reply)) else { return false };
+    let blocks = result.get("content").and_then(Value::as_array);
+    let texts = blocks.into_iter().flatten().filter_map(|block| block.get("text")?.as_str());
+    let text = texts.collect::<String>().to_lowercase();
+    ["error", "invalid", "missing", "required"].iter().any(|word| text.contains(word))
 }
 
 /// What is wrong with a call that has no answer. One that ends the server does so for every question that makes it, and is
@@ -399,7 +408,8 @@ async fn bad_arguments(lab: &mut Lab, mut session: Lent, tools: &Listed) -> Resu
         // A tool that takes its time with arguments that fit has looked at those that it refuses at once.
         let at_once = was_slow && began.elapsed() < AT_ONCE;
         waits |= was_slow && !at_once;
-        if reply == Reply::Silent || (is_refused(&reply) && !at_once) {
+        let complains = complains(&reply);
+        if reply == Reply::Silent || complains || (is_refused(&reply) && !at_once) {
             // A tool that can't work here, without its network perhaps, shows nothing of its arguments.
             let fitting = lab.call(&mut session, &name, json!({"name": name, "arguments": good})).await;
             if fitting == reply {
@@ -414,6 +424,15 @@ async fn bad_arguments(lab: &mut Lab, mut session: Lent, tools: &Listed) -> Resu
         if reply == Reply::Silent {
             // A tool that waits for its network says something of its arguments the second time, perhaps.
             reply = session.ask("tools/call", params).await;
+        }
+        if complains {
+            lab.pass(check);
+            refused += 1;
+            let message = format!(
+                "`{name}` without a required argument is refused without isError, so that hosts take it for a success"
+            );
+            lab.fail("tools.input-error", message, "a result with isError", &reply.say());
+            continue;
         }
         if is_refused(&reply) {
             lab.pass(check);
