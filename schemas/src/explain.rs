@@ -33,34 +33,18 @@ fn is_base64(text: &str) -> bool {
 
 /// All errors of a value, at most [`ERRORS_MAX`]; `at` is put before the paths.
 pub(crate) fn errors(validator: &Validator, value: &Value, at: &str) -> Vec<WireError> {
-    let mut found = Vec::new();
+    let mut out = Vec::new();
     for error in validator.iter_errors(value) {
-        explain(&error, at, 0, &mut found);
-        if found.len() > ERRORS_MAX {
+        explain(&error, at, 0, &mut out);
+        if out.len() >= ERRORS_MAX {
             break;
         }
     }
-    found.into_iter().take(ERRORS_MAX).map(Found::told).collect()
+    out.truncate(ERRORS_MAX);
+    out
 }
 
-/// What is wrong at a place. The members that one value lacks are told together, so that its author does not add them one by one.
-struct Found {
-    path: String,
-    message: String,
-    missing: Vec<String>,
-}
-
-impl Found {
-    fn told(self) -> WireError {
-        let message = match self.missing.as_slice() {
-            [] | [_] => self.message,
-            names => format!("members {} are missing", names.join(", ")),
-        };
-        WireError::new(self.path, message, SCHEMA)
-    }
-}
-
-fn explain(error: &ValidationError<'_>, at: &str, depth: usize, out: &mut Vec<Found>) {
+fn explain(error: &ValidationError<'_>, at: &str, depth: usize, out: &mut Vec<WireError>) {
     if let ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } =
         error.kind()
         && depth < DEPTH_MAX
@@ -77,16 +61,7 @@ fn explain(error: &ValidationError<'_>, at: &str, depth: usize, out: &mut Vec<Fo
         out.push(unknown);
         return;
     }
-    let path = format!("{at}{}", error.instance_path().as_str());
-    let mut missing = Vec::new();
-    if let ValidationErrorKind::Required { property } = error.kind() {
-        missing.push(property.to_string());
-        if let Some(other) = out.iter_mut().find(|other| other.path == path && !other.missing.is_empty()) {
-            other.missing.append(&mut missing);
-            return;
-        }
-    }
-    out.push(Found { path, message: text(error), missing });
+    out.push(WireError::new(format!("{at}{}", error.instance_path().as_str()), text(error), SCHEMA));
 }
 
 /// The shape of a union that the value was meant to have: the only one whose discriminators fit.
@@ -117,7 +92,7 @@ fn meant<'e>(
 }
 
 /// If one and the same member rules out every shape: the values that it could have had.
-fn unknown(context: &[Vec<ValidationError<'static>>], at: &str) -> Option<Found> {
+fn unknown(context: &[Vec<ValidationError<'static>>], at: &str) -> Option<WireError> {
     let mut place = None;
     let mut allowed = Vec::new();
     for branch in context {
@@ -131,7 +106,7 @@ fn unknown(context: &[Vec<ValidationError<'static>>], at: &str) -> Option<Found>
         allowed.push(value.to_string());
     }
     let path = format!("{at}{}", place?.as_str());
-    Some(Found { path, message: format!("must be one of {}", allowed.join(", ")), missing: Vec::new() })
+    Some(WireError::new(path, format!("must be one of {}", allowed.join(", ")), SCHEMA))
 }
 
 fn text(error: &ValidationError<'_>) -> String {
@@ -187,26 +162,6 @@ mod tests {
         let found = errors(&compile(&schema).unwrap(), &serde_json::json!({"blob": "no base64!"}), "");
         let [error] = found.as_slice() else { panic!("{found:?}") };
         assert_eq!((error.path.as_str(), error.message.as_str()), ("/blob", "is not base64"));
-    }
-
-    #[test]
-    fn members_that_one_value_lacks_are_told_together() {
-        let schema = serde_json::json!({
-            "type": "object",
-            "required": ["ttlMs", "cacheScope"],
-            "properties": {"inner": {"type": "object", "required": ["name"]}},
-        });
-        let told = |value: serde_json::Value| -> Vec<(String, String)> {
-            let found = errors(&compile(&schema).unwrap(), &value, "/result");
-            found.into_iter().map(|error| (error.path, error.message)).collect()
-        };
-        let of = |path: &str, message: &str| (path.to_owned(), message.to_owned());
-        let both = of("/result", "members \"ttlMs\", \"cacheScope\" are missing");
-        assert_eq!(told(serde_json::json!({})), [both]);
-        let mut apart = told(serde_json::json!({"ttlMs": 1, "inner": {}}));
-        apart.sort();
-        let inner = of("/result/inner", "member \"name\" is missing");
-        assert_eq!(apart, [of("/result", "member \"cacheScope\" is missing"), inner]);
     }
 
     #[test]

@@ -449,7 +449,15 @@ impl Wire {
         let mut record = self.record.borrow_mut();
         let definition = if verdict.definition.is_empty() { "nothing" } else { verdict.definition };
         *record.seen.entry(definition.to_owned()).or_default() += 1;
+        // What is wrong in one place is told together, or an author who adds one member learns of the next only then.
+        let mut errors: Vec<schemas::WireError> = Vec::new();
         for error in verdict.errors {
+            match errors.iter_mut().find(|other| (other.rule, &other.path) == (error.rule, &error.path)) {
+                Some(other) => other.message = format!("{}, {}", other.message, error.message),
+                None => errors.push(error),
+            }
+        }
+        for error in errors {
             if record.broken.iter().filter(|one| one.rule == error.rule).count() < BROKEN_MAX {
                 let place = if error.path.is_empty() { String::new() } else { format!(" at {}", error.path) };
                 let message = if verdict.definition.is_empty() && place.is_empty() {

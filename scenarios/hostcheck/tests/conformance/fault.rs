@@ -37,6 +37,7 @@ pub(crate) enum Fault {
     SpeaksUnasked,
     AsksWithoutASession,
     LeavesOutTheType,
+    LeavesOutTheCaching,
     NeverAcknowledges,
     AcknowledgesWithoutId,
     PromisesMore,

@@ -16,7 +16,7 @@ pub(crate) const OLD: Version = Version::V2025_11_25;
 pub(crate) const NEW: Version = Version::V2026_07_28;
 
 /// Fault → the row that must fail, in this version.
-const MUTANTS: [(Fault, &str, Version); 93] = [
+const MUTANTS: [(Fault, &str, Version); 94] = [
     (Fault::PrintsToStdout, "stdio.only-messages", OLD),
     (Fault::SpreadsMessages, "stdio.one-line", OLD),
     (Fault::MarksByteOrder, "stdio.only-messages", OLD),
@@ -60,6 +60,7 @@ const MUTANTS: [(Fault, &str, Version); 93] = [
     (Fault::SpeaksUnasked, "stdio.nothing-unsolicited", NEW),
     (Fault::AsksWithoutASession, "stdio.no-requests", NEW),
     (Fault::LeavesOutTheType, "messages.result-type", NEW),
+    (Fault::LeavesOutTheCaching, "messages.schema", NEW),
     (Fault::NeverAcknowledges, "subscriptions.acknowledged", NEW),
     (Fault::AcknowledgesWithoutId, "subscriptions.tagged", NEW),
     (Fault::PromisesMore, "subscriptions.only-asked", NEW),
@@ -259,6 +260,14 @@ fn a_line_at_the_end_of_a_server_is_seen_in_every_version_of_a_quick_run() {
         let Outcome::Failed(evidence) = &one.outcome else { panic!("{}: {:?}", one.column, one.outcome) };
         assert_eq!(evidence[0].observed.as_deref(), Some("goodbye"), "{}", one.column);
     }
+}
+
+#[test]
+fn all_that_one_result_lacks_is_told_at_once() {
+    let found = judge(Fault::LeavesOutTheCaching, |id| id == "messages.schema", &[NEW]);
+    let Outcome::Failed(evidence) = &found.protocol[0].outcome else { panic!("{:?}", found.protocol) };
+    let message = &evidence[0].message;
+    assert!(message.contains("member \"ttlMs\" is missing, member \"cacheScope\" is missing"), "{message}");
 }
 
 #[test]

@@ -386,6 +386,10 @@ impl Tiny {
         if !self.has(Fault::LeavesOutTheType) {
             body["resultType"] = json!("complete");
         }
+        if self.has(Fault::LeavesOutTheCaching) {
+            let members = body.as_object_mut().expect("a result");
+            members.retain(|name, _| !["ttlMs", "cacheScope"].contains(&name.as_str()));
+        }
         if body.get("_meta").is_none() {
             body["_meta"] = json!({});
         }
