@@ -165,9 +165,10 @@ mod tests {
 
     #[test]
     fn a_long_line_is_not_kept_back() {
-        for word in ["x", "é", "a b", "\u{1f980}"] {
+        for word in ["x", "é", "a b", "a\u{3000}b", "\u{1f980}"] {
             let long = word.repeat(1_500_000);
-            assert!(written(&[&long]) == long, "{word}");
+            // A wide space is written as a plain one.
+            assert!(written(&[&long]) == long.replace('\u{3000}', " "), "{word}");
         }
     }
 }

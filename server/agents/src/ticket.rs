@@ -160,3 +160,40 @@ pub(crate) fn sessions(storage: &Arc<dyn Storage>, limit: usize) -> Result<Vec<V
     });
     Ok(rows.take(limit).collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use entraclaw_seams::storage::MemoryStorage;
+    use serde_json::Map;
+
+    use super::*;
+
+    fn result(text: &str, total_bytes: u64) -> WorkResult {
+        WorkResult {
+            v: 1,
+            id: "work-ask-0123456789abcdef".to_owned(),
+            ended: Ended::Done,
+            reason: None,
+            text: text.to_owned(),
+            total_bytes,
+            kept_bytes: 0,
+            facts: Map::new(),
+            ended_at: "2026-11-26T09:00:00Z".to_owned(),
+        }
+    }
+
+    #[test]
+    fn an_answer_without_its_file_says_whether_it_is_only_the_beginning() {
+        let storage: Arc<dyn Storage> = Arc::new(MemoryStorage::new());
+        assert_eq!(answer(&result("Done.", 5), &storage), "Done.");
+        let begun = answer(&result("Done.", 9_000), &storage);
+        assert!(begun.starts_with("Done.\n(this is the beginning of 9000 bytes; "), "{begun}");
+        assert!(
+            begun.ends_with("with the ticket work-ask-0123456789abcdef and the offset 5 reads on)"),
+            "{begun}"
+        );
+        let long = answer(&result(&"é".repeat(PIECE_BYTES_MAX), 2 * PIECE_BYTES_MAX as u64), &storage);
+        assert!(long.len() < PIECE_BYTES_MAX + 200, "{}", long.len());
+        assert!(long.contains("é\n(this is the beginning of "), "no character is cut");
+    }
+}

@@ -309,8 +309,6 @@ impl Core {
         Ok(appended)
     }
 
-    /// Puts a record into the window, and counts the record that leaves it if a reader was not shown that one, or if there
-    /// is no reader.
     /// Puts a record at the end of those that wait for the disk.
     fn take_in(&mut self, record: Record) {
         self.next_seq += 1;
@@ -320,6 +318,8 @@ impl Core {
         self.show(entry);
     }
 
+    /// Puts a record into the window, and counts the record that leaves it if a reader was not shown that one, or if there
+    /// is no reader.
     fn show(&mut self, entry: Arc<Entry>) {
         let Some(out) = self.window.push(entry) else { return };
         let channel = out.record.channel.index();

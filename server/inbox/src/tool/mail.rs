@@ -270,6 +270,24 @@ mod tests {
         assert_eq!((new.target, new.content_type), (target, ContentType::Text));
     }
 
+    #[test]
+    fn texts_subjects_and_addresses_may_be_as_long_as_is_said_and_no_longer() {
+        let with = |content: usize, subject: usize, address: usize| {
+            let to = format!("{}@contoso.com", "a".repeat(address - "@contoso.com".len()));
+            let (content, subject) = ("x".repeat(content), "é".repeat(subject));
+            outgoing(object(&json!({"content": content, "to": [to], "subject": subject}))).map(|_| ())
+        };
+        for longer in [0, 1, 20] {
+            let starts = |told: Result<(), Refusal>, start: &str| match longer {
+                0 => assert_eq!(told, Ok(())),
+                _ => assert!(told.unwrap_err().starts_with(start), "{start}, {longer} more"),
+            };
+            starts(with(CONTENT_BYTES_MAX + longer, 1, 20), "content: ");
+            starts(with(1, SUBJECT_CHARS_MAX + longer, 20), "subject: expected one line");
+            starts(with(1, 1, ID_BYTES_MAX + longer), "to: an address of");
+        }
+    }
+
     fn shown(text: &str, from: usize) -> Value {
         let read = EmailResult { content_text_sanitized: text.to_owned(), ..EmailResult::default() };
         let result = page("1".to_owned(), from, Ok(read)).into_result();

@@ -88,6 +88,20 @@ async fn nothing_is_asked_before_the_first_use_nor_after_the_last() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_used_token_is_renewed_as_early_as_is_meant_or_earlier() {
+    for life in [SECOND * 100, HOUR, HOUR * 24] {
+        let (source, count) = source(move |_, _| (Duration::ZERO, Ok(life)));
+        beside(&source, async {
+            text(&source).await;
+            text(&source).await;
+            tokio::time::sleep(life - (life / 5).min(AHEAD_MAX) + SECOND).await;
+            assert_eq!(count.load(Ordering::SeqCst), 2, "{life:?}");
+        })
+        .await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_used_token_is_renewed_before_its_end_so_that_no_caller_waits() {
     let (source, count) = source(|_, _| (SECOND * 5, Ok(HOUR)));
     beside(&source, async {

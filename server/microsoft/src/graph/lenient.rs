@@ -101,6 +101,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_mended_is_bounded_in_depth() {
+        let nested = |depth: usize, inner: &str| format!("{}{inner}{}", "[".repeat(depth), "]".repeat(depth));
+        let wanted = |depth, inner| Some(serde_json::from_str::<Value>(&nested(depth, inner)).unwrap());
+        let half = "\"\\ud83d\"";
+        assert_eq!(read(nested(DEPTH_MAX, half).as_bytes()), wanted(DEPTH_MAX, "\"\u{fffd}\""));
+        assert_eq!(read(nested(DEPTH_MAX + 1, half).as_bytes()), wanted(DEPTH_MAX, "null"));
+        let members =
+            |depth: usize, inner: &str| format!("{}{inner}{}", "{\"a\":".repeat(depth), "}".repeat(depth));
+        let wanted = |depth, inner| Some(serde_json::from_str::<Value>(&members(depth, inner)).unwrap());
+        assert_eq!(read(members(DEPTH_MAX, half).as_bytes()), wanted(DEPTH_MAX, "\"\u{fffd}\""));
+        assert_eq!(read(members(DEPTH_MAX + 1, half).as_bytes()), wanted(DEPTH_MAX, "null"));
+    }
+
+    #[test]
     fn bytes_that_are_no_utf8_harm_their_own_text_only() {
         let mut bytes = br#"{"value":[{"t":"x"#.to_vec();
         bytes.push(0xff);

@@ -192,6 +192,9 @@ mod tests {
         assert_eq!(watch.push("Look <tool"), "Look ");
         assert_eq!(watch.push("s> and <tool_call>{"), "<tools> and ");
         assert_eq!(watch.push("\"name\""), "");
+        for begun in ["`", "``", "```", "```json", "```json\n ", "  ", "{", "{ \"na"] {
+            assert_eq!(TextWatch::new(true, false).push(begun), "", "{begun}");
+        }
     }
 
     #[rstest]

@@ -16,6 +16,14 @@ async fn at(listening: &Listening) -> Connected {
     connect(&config, Arc::new(ReqwestTransport::new())).await.unwrap()
 }
 
+#[tokio::test]
+async fn a_server_that_is_not_there_is_told_with_the_systems_reason() {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let config = Config { base_url: format!("http://127.0.0.1:{port}/v1/"), model: None, api: None };
+    let Err(error) = connect(&config, Arc::new(ReqwestTransport::new())).await else { panic!("{port}") };
+    assert!(error.to_string().to_lowercase().contains("connection refused"), "{error}");
+}
+
 /// How long the server needed to notice that the last question was closed.
 async fn closed(server: &Server) -> Duration {
     let began = Instant::now();

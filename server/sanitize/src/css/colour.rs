@@ -317,6 +317,11 @@ mod tests {
             "hsl(from white h s l)",
             "hsl(from red h s 100%)",
             "oklch(from red 1 c h)",
+            "lch(from white l c h)",
+            "lab(from white l a b)",
+            "oklab(from white l a b)",
+            "lab(from red 100 a b)",
+            "oklab(from red 1 a b)",
             "color(from white srgb r g b)",
         ] {
             assert_eq!(parse(white), Some(Colour::WHITE), "{white}");

@@ -496,6 +496,12 @@ fn content_can_undo_an_inherited_style_but_not_a_removed_element() {
 }
 
 #[test]
+fn of_the_words_for_the_height_of_lines_only_one_gives_them_height() {
+    assert!(!hides("line-height:0;line-height:normal;overflow:hidden"));
+    assert!(hides("line-height:0;line-height:inherit;overflow:hidden"));
+}
+
+#[test]
 fn styles_that_hide_only_together_hide() {
     assert!(hides_inside(&["opacity:.2", "opacity:.2"]));
     assert!(hides_inside(&["font-size:.3em", "font-size:.3em"]));

@@ -259,6 +259,16 @@ fn an_engine_that_has_ended_is_trouble_with_a_way_out() {
 }
 
 #[test]
+fn ctrl_d_deletes_in_a_line_and_leaves_from_an_empty_one() {
+    let mut screen = Screen::new("x");
+    write(&mut screen, "abc", 0);
+    screen.update(Happens::Key(Key::Home), 0);
+    assert_eq!(screen.update(Happens::Key(Key::EndOfInput), 0), []);
+    assert_eq!(send(&mut screen, ""), [Effect::Submit("bc".to_owned())]);
+    assert_eq!(screen.update(Happens::Key(Key::EndOfInput), 0), [Effect::Quit]);
+}
+
+#[test]
 fn ctrl_c_clears_then_warns_then_leaves() {
     let mut screen = Screen::new("x");
     write(&mut screen, "abc", 0);
