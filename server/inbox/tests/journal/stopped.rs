@@ -352,6 +352,36 @@ fn a_follower_shows_nothing_while_it_is_not_said_which_files_count() {
     all_see(&home, &[&follower, &leader, &late], 1..=2, "a dead term");
 }
 
+/// The next leader may have copied the file before such a write came to its end.
+#[test]
+fn a_follower_shows_nothing_that_a_leader_writes_after_the_next_term_has_begun() {
+    for call in 0.. {
+        let story = format!("the term begins in call {call}");
+        let home = Home::new();
+        let (process, leader) = open_stoppable(&home);
+        leader.append(drafts([1])).unwrap();
+        let (follower, _) = home.open();
+        let mut reader = mailbox(&follower, "reader");
+        let mut shown = new_of(&mut reader, &story);
+        let disk = home.disk.clone();
+        process.stop_in_call(call, true, move || disk.set_bytes("lead/2.lock", b""));
+        let _ = leader.append(drafts([2]));
+        if process.never_stopped() {
+            assert!(call > 5, "{call}");
+            break;
+        }
+        look(&follower);
+        shown.extend(new_of(&mut reader, &story));
+        assert_eq!(shown, ["m1"], "{story}");
+        let (late, _) = home.open();
+        late.append(drafts([2])).unwrap();
+        look(&follower);
+        shown.extend(new_of(&mut reader, &story));
+        assert_eq!(shown, ["m1", "m2"], "{story}");
+        all_see(&home, &[&leader, &follower, &late], 1..=2, &story);
+    }
+}
+
 #[test]
 fn a_full_disk_makes_no_leader_look_stopped() {
     let home = Home::new();
