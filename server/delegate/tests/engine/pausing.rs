@@ -1,5 +1,7 @@
 //! A person's message while a host's task runs: at every word, at every step, in every tool.
 
+use std::collections::BTreeSet;
+
 use entraclaw_delegate::{Bounds, Event, Resumption, TaskState};
 use tokio::time::{Duration, Instant, sleep};
 
@@ -46,7 +48,7 @@ async fn interrupted(after_ms: u64, set: impl Fn(&Fakes)) -> (Rig, Option<Resump
 
 #[tokio::test(start_paused = true)]
 async fn a_task_goes_on_where_it_was_whenever_a_person_comes() {
-    let mut ways = std::collections::BTreeSet::new();
+    let mut ways = BTreeSet::new();
     // Six words of 10 ms and a tool of 50 ms, three times, and the answer: every word and every tool is met.
     for after_ms in (0..400).step_by(3) {
         let (_, resumed, was_open) = interrupted(after_ms, |_| ()).await;
@@ -59,10 +61,25 @@ async fn a_task_goes_on_where_it_was_whenever_a_person_comes() {
 #[tokio::test(start_paused = true)]
 async fn without_continuing_the_step_starts_again_and_that_is_said() {
     for after_ms in (5..400).step_by(10) {
-        let (rig, resumed, _) = interrupted(after_ms, |fakes| {
+        let (mut rig, resumed, _) = interrupted(after_ms, |fakes| {
             fakes.world().facts.continues = None;
         })
         .await;
+        // A screen drops what a step has said when it starts again, and is told of no other start.
+        let mut said = BTreeSet::new();
+        for event in rig.heard() {
+            match event {
+                Event::Said { task, .. } => drop(said.insert(task)),
+                Event::Progress { task, call: Some(_), .. } => drop(said.remove(&task)),
+                Event::StartsAgain { task } => {
+                    assert!(said.remove(&task), "{after_ms}");
+                }
+                Event::Resumed(view) if view.task.resumed == Some(Resumption::StartedAgain) => {
+                    assert!(!said.contains(&view.task.id), "{after_ms}");
+                }
+                _ => {}
+            }
+        }
         let asked_again = rig.fakes.world().asked.iter().all(|asked| asked.question.said.is_none());
         assert!(asked_again);
         assert!(matches!(resumed, Some(Resumption::StartedAgain | Resumption::Exact) | None));

@@ -94,7 +94,7 @@ async fn a_used_token_is_renewed_as_early_as_is_meant_or_earlier() {
         beside(&source, async {
             text(&source).await;
             text(&source).await;
-            tokio::time::sleep(life - (life / 5).min(AHEAD_MAX) + SECOND).await;
+            tokio::time::sleep(life.saturating_sub((life / 5).min(AHEAD_MAX)) + SECOND).await;
             assert_eq!(count.load(Ordering::SeqCst), 2, "{life:?}");
         })
         .await;
