@@ -71,7 +71,7 @@ pub(crate) enum Fault {
     ValidatesTheFirst,
     DeclaresCompletions,
     IgnoresBareRequests,
-    ListsWithoutVersion,
+    ListsWithoutCapabilities,
     RefusesPings,
     HidesItsPrompts,
     DropsThePrompts,

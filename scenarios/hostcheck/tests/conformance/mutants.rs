@@ -83,7 +83,7 @@ const MUTANTS: [(Fault, &str, Version); 94] = [
     (Fault::ValidatesTheFirst, "tools.validates", OLD),
     (Fault::DeclaresCompletions, "lifecycle.capabilities", OLD),
     (Fault::IgnoresBareRequests, "lifecycle.incomplete-meta", NEW),
-    (Fault::ListsWithoutVersion, "lifecycle.incomplete-meta", NEW),
+    (Fault::ListsWithoutCapabilities, "lifecycle.incomplete-meta", NEW),
     (Fault::HidesItsPrompts, "prompts.declared", OLD),
     (Fault::DropsThePrompts, "prompts.list", OLD),
     (Fault::PromptsByConnection, "prompts.same-everywhere", NEW),

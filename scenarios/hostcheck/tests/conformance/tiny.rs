@@ -334,8 +334,7 @@ impl Tiny {
 
     fn on_modern(&mut self, id: &Value, method: &str, params: &Value) -> Vec<Value> {
         let meta = &params["_meta"];
-        let assumed = (self.has(Fault::ListsWithoutVersion) && method != "server/discover").then_some(MODERN);
-        let Some(version) = meta.get(META_VERSION).and_then(Value::as_str).or(assumed) else {
+        let Some(version) = meta.get(META_VERSION).and_then(Value::as_str) else {
             return vec![error(id, -32602, "_meta names no version")];
         };
         if version != MODERN && !self.has(Fault::TakesAnyVersion) {
@@ -345,7 +344,8 @@ impl Tiny {
                 json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32022, "message": "unsupported version", "data": data}}),
             ];
         }
-        if !meta.get(META_CAPABILITIES).is_some_and(Value::is_object) {
+        let needs_capabilities = method == "server/discover" || !self.has(Fault::ListsWithoutCapabilities);
+        if needs_capabilities && !meta.get(META_CAPABILITIES).is_some_and(Value::is_object) {
             return vec![error(id, -32602, "_meta names no capabilities")];
         }
         self.modern = true;
