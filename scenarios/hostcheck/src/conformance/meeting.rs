@@ -36,7 +36,7 @@ const STDIN_CLOSED: &str = "stdin closed";
 /// How the host's events of a signal begin, and how they end where another sent it.
 const SIGNAL: &str = "signal ";
 const FROM_ELSEWHERE: &str = "from elsewhere";
-/// How the host's note begins that the server's process has ended, whoever ended it.
+/// How the host's note begins that the server's process has ended, by itself or not.
 const PROCESS_ENDED: &str = "the server's process ended";
 
 /// What happened to a host.
