@@ -12,7 +12,6 @@ import signal
 import subprocess
 import tempfile
 import time
-import tomllib
 
 # Names the mutant that is on.
 ON = "MUTANT_ON"
