@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::processes::{Ending, ProcessId, Processes};
-use entraclaw_seams::storage::{AppendFile, Storage};
+use entraclaw_seams::storage::{AppendFile, Lock, Storage};
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::folder::{EVENTS, Folder, OUTPUT};
 use crate::request::{Ended, Request, TEXT_BYTES_MAX, Trace, WorkResult};
@@ -26,6 +26,9 @@ const WRITE_TRIES: u32 = 60;
 const WRITE_PAUSE: Duration = Duration::from_secs(1);
 /// Most rounds of ending the remaining processes below this one.
 const END_ROUNDS: u32 = 20;
+/// How long the lock of a job may be held by a session that looks whether the job is lost, and the pause between two tries.
+const LOCK_WAIT: Duration = Duration::from_secs(1);
+const LOCK_PAUSE: Duration = Duration::from_millis(5);
 
 /// How a kind of work ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -282,7 +285,7 @@ pub(crate) async fn run_with<'a>(
         return Err(unknown());
     }
     let request = folder.request()?.ok_or_else(unknown)?;
-    let _lock = folder.lock()?.ok_or_else(|| RunError::Runs(id.to_owned()))?;
+    let _lock = lock(&folder).await?.ok_or_else(|| RunError::Runs(id.to_owned()))?;
     if folder.has_result()? {
         folder.spool()?;
         return Err(RunError::HasEnded(id.to_owned()));
@@ -313,6 +316,19 @@ pub(crate) async fn run_with<'a>(
     running.event("ended", json!({"ended": result.ended}));
     write(&folder, result.clone()).await?;
     Ok(result.ended)
+}
+
+/// Takes the lock of a job; `None` if another process keeps it. A process that left its job at the first try would lose it
+/// whenever a session looks at the job in that moment.
+async fn lock(folder: &Folder) -> io::Result<Option<Box<dyn Lock>>> {
+    let until = Instant::now() + LOCK_WAIT;
+    loop {
+        let lock = folder.lock()?;
+        if lock.is_some() || Instant::now() >= until {
+            return Ok(lock);
+        }
+        sleep(LOCK_PAUSE).await;
+    }
 }
 
 async fn work(

@@ -204,6 +204,34 @@ async fn a_cancelled_job_ends_as_cancelled() {
     assert_eq!(machine.collector().ready().unwrap().0.len(), 1);
 }
 
+/// A session looks whether a job is lost while it holds the job's lock. A job whose process came in that moment was lost.
+#[tokio::test(start_paused = true)]
+async fn a_process_begins_its_job_after_a_look_at_it() {
+    let machine = Machine::new();
+    let (host, leader) = (machine.storage.new_process(), machine.storage.new_process());
+    let job = machine.works(&host, 1).begin(ask(json!({"ms": 400}))).unwrap();
+    let looks = leader.try_lock(&format!("work/{}/lock", job.id())).unwrap().unwrap();
+    let running = machine.started(&machine.storage.new_process()).unwrap();
+    let looked = async {
+        sleep(Duration::from_millis(50)).await;
+        drop(looks);
+    };
+    let (reply, ended, ()) =
+        tokio::join!(job.until(Instant::now() + Duration::from_secs(9)), running, looked);
+    assert_eq!(ended.unwrap(), Ended::Done);
+    assert!(matches!(reply, Reply::Done(_)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_job_that_another_process_runs_is_left_to_it() {
+    let machine = Machine::new();
+    let (host, other) = (machine.storage.new_process(), machine.storage.new_process());
+    let job = machine.works(&host, 1).begin(ask(json!({"ms": 400}))).unwrap();
+    let _runs = other.try_lock(&format!("work/{}/lock", job.id())).unwrap().unwrap();
+    let ended = machine.started(&machine.storage.new_process()).unwrap().await;
+    assert!(matches!(ended, Err(RunError::Runs(id)) if id == job.id()));
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_job_is_lost_when_the_machine_restarts() {
     let machine = Machine::new();

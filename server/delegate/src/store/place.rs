@@ -14,6 +14,8 @@ use super::StoreError;
 const FILE: &str = "conversation.db";
 /// The file whose lock the engine holds.
 const LOCK: &str = "engine.lock";
+/// How long it may be held by a command that looks whether an engine works.
+const LOCK_WAIT_MS: u64 = 100;
 /// The name of a store in memory, in errors.
 const IN_MEMORY: &str = "memory";
 
@@ -80,7 +82,7 @@ impl Place {
                 let refused =
                     |error: std::io::Error| StoreError::Folder(format!("{}: {error}", folder.display()));
                 let storage = DiskStorage::open(folder).map_err(refused)?;
-                let lock = storage.try_lock(LOCK).map_err(refused)?;
+                let lock = storage.lock(LOCK, LOCK_WAIT_MS).map_err(refused)?;
                 let lock = lock.ok_or_else(|| StoreError::InUse(folder.display().to_string()))?;
                 // SQLite would make the file with the mode of the umask; its others take the mode of this one.
                 storage.append(FILE, true).and_then(|mut file| file.sync()).map_err(refused)?;

@@ -67,7 +67,8 @@ pub trait Storage: Send + Sync {
     /// Takes an exclusive lock, or returns `None` if it is held. The system releases it when its process ends. The lock file
     /// is never deleted.
     fn try_lock(&self, path: &str) -> io::Result<Option<Box<dyn Lock>>>;
-    /// Takes a lock, and tries again for up to `wait_ms`. For locks that are held for one short operation.
+    /// Takes a lock, and tries again for up to `wait_ms`. For locks that are held for one short operation, and for those that
+    /// others take for a moment to learn whether they are held.
     fn lock(&self, path: &str, wait_ms: u64) -> io::Result<Option<Box<dyn Lock>>>;
     /// Listens for changes in a folder. `None` if the medium can't report them; then the caller must poll.
     fn changes(&self, dir: &str) -> Option<Changes>;

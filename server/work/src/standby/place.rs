@@ -18,6 +18,8 @@ const STANDBY: &str = "standby";
 const STARTS_WITHIN: Duration = Duration::from_secs(30);
 /// Largest plan.
 const PLAN_BYTES_MAX: u64 = 256 * 1024;
+/// How long the lock of a place may be held by a session that looks whether its process runs.
+const LOCK_WAIT_MS: u64 = 100;
 
 const LOCK: &str = "lock";
 const PLAN: &str = "plan";
@@ -152,7 +154,9 @@ impl Place {
             return Ok(Err(NoPlace::NoPlan));
         };
         let plan: Plan = serde_json::from_slice(&plan).map_err(io::Error::other)?;
-        let Some(lock) = storage.try_lock(&standing.path(LOCK))? else { return Ok(Err(NoPlace::NoPlan)) };
+        let Some(lock) = storage.lock(&standing.path(LOCK), LOCK_WAIT_MS)? else {
+            return Ok(Err(NoPlace::NoPlan));
+        };
         standing.remove_plan()?;
         sweep(&**storage)?;
         let at_most = plan.at_most;
