@@ -15,14 +15,33 @@ use crate::task::{KIND, Task};
 /// Most bytes of an answer's text in one piece.
 const PIECE_BYTES_MAX: usize = ANSWER_BYTES_MAX - FRAME_BYTES;
 
-/// A text without a character that is cut in two at its end.
-pub(crate) fn whole(bytes: &[u8], total: u64) -> String {
+/// The bytes of a text, of which there are `total`, without a character that is cut in two at the end of these.
+fn whole_characters(bytes: &[u8], total: u64) -> &[u8] {
     match std::str::from_utf8(bytes) {
         Err(error) if (bytes.len() as u64) < total && error.error_len().is_none() => {
-            String::from_utf8_lossy(&bytes[..error.valid_up_to()]).into_owned()
+            &bytes[..error.valid_up_to()]
         }
-        _ => String::from_utf8_lossy(bytes).into_owned(),
+        _ => bytes,
     }
+}
+
+/// The same as a text.
+pub(crate) fn whole(bytes: &[u8], total: u64) -> String {
+    String::from_utf8_lossy(whole_characters(bytes, total)).into_owned()
+}
+
+/// These bytes of an answer as a text that says where it goes on. The first are at this offset.
+fn piece(bytes: &[u8], offset: u64, total: u64) -> String {
+    // The piece before this one may have ended inside a character.
+    let begin = bytes.iter().take_while(|byte| **byte & 0xC0 == 0x80).count();
+    let begins_at = offset + begin as u64;
+    let shown = whole_characters(&bytes[begin..], total - begins_at);
+    let end = begins_at + shown.len() as u64;
+    let mut text = String::from_utf8_lossy(shown).into_owned();
+    if end < total {
+        let _ = write!(text, "\n(up to byte {end} of {total}; the offset {end} reads on)");
+    }
+    text
 }
 
 /// The answer of a result that is done: its text, and in one line what is known of it.
@@ -116,13 +135,7 @@ pub(crate) fn status(
     if offset >= total {
         return Err(format!("offset: the answer has {total} bytes; give a smaller one"));
     }
-    let begin = bytes.iter().take_while(|byte| **byte & 0xC0 == 0x80).count();
-    let mut text = whole(&bytes[begin..], total - offset - begin as u64);
-    let end = offset + begin as u64 + text.len() as u64;
-    if end < total {
-        let _ = write!(text, "\n(up to byte {end} of {total}; the offset {end} reads on)");
-    }
-    Ok(Answer::text(&text))
+    Ok(Answer::text(&piece(&bytes, offset, total)))
 }
 
 /// Asks the agent of a ticket to stop.
@@ -180,6 +193,24 @@ mod tests {
             facts: Map::new(),
             ended_at: "2026-11-26T09:00:00Z".to_owned(),
         }
+    }
+
+    #[test]
+    fn a_piece_is_of_whole_characters_and_says_where_it_goes_on() {
+        let answer = "aébé".as_bytes();
+        for (from, to, text) in [
+            (0, 6, "aébé"),
+            (0, 3, "aé\n(up to byte 3 of 6; the offset 3 reads on)"),
+            (0, 2, "a\n(up to byte 1 of 6; the offset 1 reads on)"),
+            (2, 4, "b\n(up to byte 4 of 6; the offset 4 reads on)"),
+            (3, 5, "b\n(up to byte 4 of 6; the offset 4 reads on)"),
+        ] {
+            assert_eq!(piece(&answer[from..to], from as u64, 6), text, "{from} to {to}");
+        }
+        // What is cut in two at the very end stays so.
+        assert_eq!(piece(&answer[2..5], 2, 5), "b\u{fffd}");
+        // A byte that is no character is a longer text than it is in the file.
+        assert_eq!(piece(b"a\xffb", 0, 9), "a\u{fffd}b\n(up to byte 3 of 9; the offset 3 reads on)");
     }
 
     #[test]
