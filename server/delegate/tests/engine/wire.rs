@@ -22,6 +22,8 @@ pub(crate) struct Host {
     from: Lines<BufReader<ReadHalf<DuplexStream>>>,
     said: Vec<Value>,
     count: u64,
+    /// What the server has declared.
+    declared: Value,
 }
 
 impl Host {
@@ -37,9 +39,15 @@ impl Host {
 
     pub(crate) async fn over(ours: DuplexStream, client: &str) -> Self {
         let (from, to) = tokio::io::split(ours);
-        let mut host = Self { to, from: BufReader::new(from).lines(), said: Vec::new(), count: 0 };
+        let mut host = Self {
+            to,
+            from: BufReader::new(from).lines(),
+            said: Vec::new(),
+            count: 0,
+            declared: Value::Null,
+        };
         let params = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": client, "version": "1"}});
-        host.ask("initialize", params).await;
+        host.declared = host.ask("initialize", params).await["result"]["capabilities"].take();
         host.say(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await;
         host
     }
@@ -137,6 +145,9 @@ async fn a_session_of_another_process_hands_over_polls_and_is_told_the_same() {
 }
 
 async fn handed_over_polled_and_told(rig: &Rig, mut host: Host) {
+    for notification in ["task_progress", "task_completed", "task_preempted"] {
+        assert_eq!(host.declared["experimental"][notification], json!({}), "{}", host.declared);
+    }
     let plan = Plan::new("a", 3, "ws");
     let queued = host.does("chat", json!({"message": plan.message()})).await;
     let id = queued["task_id"].clone();
