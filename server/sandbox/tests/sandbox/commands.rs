@@ -18,6 +18,11 @@ async fn run(world: &World, script: &str) -> Ended {
     world.sandbox().run(&bash(world, script), Approval::None, world.never()).await.unwrap()
 }
 
+async fn succeeds(world: &World, script: &str) {
+    let ended = run(world, script).await;
+    assert_eq!(ended.exit_code, Some(0), "{ended:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn ordinary_work_is_done() {
     let Some(world) = World::new().await else { return };
@@ -219,12 +224,7 @@ async fn homes_and_secrets_are_no_projects() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worktree_ends_as_a_branch() {
     let Some(world) = World::new().await else { return };
-    assert_eq!(
-        run(&world, "git add README && git -c user.name=a -c user.email=a@contoso.com commit -qm x")
-            .await
-            .exit_code,
-        Some(0)
-    );
+    succeeds(&world, "git add README && git -c user.name=a -c user.email=a@contoso.com commit -qm x").await;
     std::fs::write(world.path("project/.git/hooks/post-commit"), "#!/bin/sh\necho x > ../hooked\n").unwrap();
     let tree = Worktree::new(&world.project(), "t1", &world.path("base")).await.unwrap();
     let policy = Policy { writes: vec![tree.folder().to_owned()], ..world.sandbox().policy().clone() };
@@ -242,7 +242,7 @@ async fn a_worktree_ends_as_a_branch() {
     tree.remove().await.unwrap();
     assert_eq!(std::fs::read_to_string(world.path("project/README")).unwrap(), "x");
     assert!(!world.path("hooked").exists() && !world.path("base/hooked").exists());
-    assert_eq!(run(&world, "git show entraclaw/t1:new | grep -qx z").await.exit_code, Some(0));
+    succeeds(&world, "git show entraclaw/t1:new | grep -qx z").await;
 }
 
 /// A command can't leave a repository behind, but one that outlived its killed engine may have.
@@ -250,7 +250,7 @@ async fn a_worktree_ends_as_a_branch() {
 async fn git_acts_on_no_repository_inside_a_worktree() {
     let Some(world) = World::new().await else { return };
     let commit = "git add README && git -c user.name=a -c user.email=a@contoso.com commit -qm x";
-    assert_eq!(run(&world, commit).await.exit_code, Some(0));
+    succeeds(&world, commit).await;
     let tree = Worktree::new(&world.project(), "t1", &world.path("base")).await.unwrap();
     let ran = world.path("ran");
     let script = format!(
