@@ -21,9 +21,8 @@ use crate::journal::{ConsumerName, DeliveryId};
 const TASKS_MAX: usize = 16;
 /// How long a task is kept that no client asks for, in milliseconds.
 const IDLE_MS_MAX: u64 = 24 * 60 * 60 * 1_000;
-/// How often a client should ask, in milliseconds. Asking is only a look at memory, and a message waits this
-/// long at most.
-const POLL_INTERVAL_MS: u64 = 1_000;
+/// How often a client should ask, in milliseconds. A message waits this long at most, and an idle client asks all day.
+const POLL_INTERVAL_MS: u64 = 2_000;
 
 /// A waiting call that goes on after its request.
 pub(super) struct Task {
