@@ -197,7 +197,7 @@ def errors(tree):
 
 
 class Check:
-    """A command that tells by its exit code whether a mutant is caught: a single test, or the play of a scenario."""
+    """A command that tells by its exit code whether a mutant is caught: a single test, or the plays of a suite."""
 
     def __init__(self, name, command, cwd):
         self.name, self.command, self.cwd = name, command, cwd
@@ -250,7 +250,7 @@ def run(command, cwd, log, wait_max_s, environment=None):
 
 
 def checks(tree, packages, with_scenarios):
-    """Each test of these packages by itself, or of all crates of the server, and each play of a scenario in simulation."""
+    """Each test of these packages by itself, or of all crates of the server, and the plays of each suite in simulation."""
     chosen = packages + ["simulation"] if packages and with_scenarios else packages
     of = [word for package in chosen for word in ("--package", package)] or ["--workspace"]
     test = ["cargo", "test", *of, "--tests", "--locked", "--no-run", "--message-format", "json"]
@@ -263,14 +263,23 @@ def checks(tree, packages, with_scenarios):
         if folder.is_relative_to(tree / "server"):
             tests += alone(one["executable"], folder, f"{folder.name}/{name}")
         elif (folder.name, name) == SCENARIOS and with_scenarios:
-            # Processes may clear the environment of the server, so that the switch is not seen there.
-            plays += [play for play in alone(one["executable"], folder, name) if play.name.endswith("::sim")]
+            plays += by_suite(one["executable"], folder, name)
     return tests, plays
 
 
 def alone(program, folder, name):
     """Each test of a program by itself."""
+    return [Check(f"{name}/{test}", [program, "--exact", test], folder) for test in listed(program, folder)]
+
+
+def by_suite(program, folder, name):
+    """The plays of each suite in simulation. A program for each of them would read all scenarios, which takes longer than a
+    play. Processes may clear the environment of the server, so that the switch is not seen there."""
+    suites = dict.fromkeys(test.split(".")[0] for test in listed(program, folder))
+    return [Check(f"{name}/{suite}", [program, f"{suite}.", "--skip", "::process"], folder) for suite in suites]
+
+
+def listed(program, folder):
     terse = [program, "--list", "--format", "terse"]
     listed = subprocess.run(terse, cwd=folder, check=True, stdout=subprocess.PIPE, text=True).stdout
-    tests = re.findall(r"^(.+): test$", listed, re.MULTILINE)
-    return [Check(f"{name}/{test}", [program, "--exact", test], folder) for test in tests]
+    return re.findall(r"^(.+): test$", listed, re.MULTILINE)
