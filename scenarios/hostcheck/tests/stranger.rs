@@ -239,6 +239,22 @@ fn a_server_that_does_not_end_is_told_of_the_call_before_it() {
     assert!(seen.ends_with("ms`"), "no other lines of the conversation: {seen}");
 }
 
+/// A host has one process of a server, and a run of this program several.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test reads what the command wrote")]
+fn a_server_that_ends_only_beside_another_process_of_it_is_told() {
+    let folder = tempfile::tempdir().expect("a folder");
+    // Of the processes that run the first one leads, and it stays after the end of its input.
+    let leader = folder.path().join("leader").display().to_string();
+    let leads = format!("kill -0 \"$(cat '{leader}')\" 2>/dev/null || {{ echo $$ >'{leader}'; leads=1; }}");
+    let stays = "test -n \"$leads\" && trap '' INT TERM && exec sleep 60";
+    let server = script(folder.path(), &format!("{leads}\n{ONE_TOOL}\n{stays}\nexit 0\n"));
+    let out = folder.path().join("out");
+    let words = ["run", "--server", &server, "--out", &out.display().to_string()];
+    let (_, screen, _) = run(&[&words[..], &["pipes.eof"]].concat());
+    assert!(screen.contains("while no other process of it runs; beside others it ended"), "{screen}");
+}
+
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the test writes what the command reads")]
 fn the_script_in_the_help_of_a_host_is_one() {

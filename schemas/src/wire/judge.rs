@@ -182,6 +182,8 @@ impl WireValidator {
                     self.declare(capabilities);
                     self.discovered = Some(capabilities.clone());
                 }
+                // The host falls back to a session, or asks in another version of this era and so comes back to it.
+                self.modern &= result.is_some();
             }
             "resources/subscribe" | "resources/unsubscribe" => {
                 let refused = open.asked.method == "resources/subscribe" && result.is_none();

@@ -12,6 +12,7 @@ mod address;
 mod arguments;
 mod blame;
 mod busy;
+mod by_itself;
 mod causes;
 mod check;
 mod command_line;
@@ -108,7 +109,10 @@ pub async fn judge(plan: &Plan, progress: &dyn Fn(News)) -> Findings {
         judged
     });
     let protocol = protocol::judge(plan, &versions, &rows, &found, open, (&turns, &done));
-    let (protocol, met) = futures_util::future::join(protocol, futures_util::future::join_all(runs)).await;
+    let (mut protocol, mut met) =
+        futures_util::future::join(protocol, futures_util::future::join_all(runs)).await;
+    let of_run = (&mut protocol[..], &mut met[..]);
+    by_itself::confirm((plan, &name), &found, (&meetings, &turns), of_run).await;
     // A row alone does not show whose fault it is.
     let of_all = self::rows().unwrap_or_default();
     let signs = if plan.named { sdks::signs(of_all, &protocol) } else { Vec::new() };

@@ -190,7 +190,7 @@ async fn capabilities(lab: &mut Lab) -> Result<(), Trouble> {
 }
 
 /// Whether a method is refused as unknown. Some servers have this code also for a name that they do not know, and repeat it.
-fn is_unknown(reply: &Reply, name: &str) -> bool {
+pub(super) fn is_unknown(reply: &Reply, name: &str) -> bool {
     let named = matches!(reply, Reply::Error(error) if error.to_string().contains(name));
     reply.code() == Some(METHOD_NOT_FOUND) && !named
 }

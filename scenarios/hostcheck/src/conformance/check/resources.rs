@@ -4,6 +4,7 @@
 use base64::Engine as _;
 use serde_json::{Value, json};
 
+use super::lifecycle::is_unknown;
 use super::probe::probes;
 use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::outcome::Outcome;
@@ -118,7 +119,13 @@ async fn subscribe(lab: &mut Lab) -> Result<(), Trouble> {
     }
     let uris = session.names("resources/list", "resources", "uri").await;
     let Some(uri) = uris.first() else {
-        lab.skip(check, "the server lists no resources");
+        let reply = session.ask("resources/subscribe", json!({"uri": NOWHERE})).await;
+        if is_unknown(&reply, NOWHERE) {
+            let message = "subscriptions are declared, and `resources/subscribe` is an unknown method";
+            lab.fail(check, message.to_owned(), "a result, or a refusal of what there is not", &reply.say());
+        } else {
+            lab.skip(check, "the server lists no resources");
+        }
         return Ok(());
     };
     for method in ["resources/subscribe", "resources/unsubscribe"] {

@@ -67,7 +67,7 @@ const OF_TIME: [&str; 4] = ["host.opens", "host.tools", "host.call", "host.end"]
 const KILL_AFTER_MS_MIN: u64 = 500;
 /// How the reason of a host begins that gave a server up for its version, and for its end.
 const REFUSED_VERSION: &str = "protocol version ";
-const ENDED: &str = "the server ended during the handshake";
+const ENDED: &str = "the server ended during the ";
 /// How the reason of a host ends that gave a server up for its list.
 const LIST_TOO_SLOW: &str = "was not answered in time";
 /// How the reasons of a host end that waited in vain for the server to open.
@@ -222,6 +222,12 @@ impl Seen<'_> {
         let met = self.met;
         let opened = met.ready && met.failed.is_none();
         let mut why = met.failed.clone().unwrap_or_else(|| "the server did not open in time".to_owned());
+        let (refused, ended) = (why.starts_with(REFUSED_VERSION), why.starts_with(ENDED));
+        let begins_by_probe = ended && *self.profile.opening.probe;
+        if begins_by_probe {
+            let by = if why.ends_with("probe") { " by" } else { ", which begins with" };
+            let _ = write!(why, "{by} `server/discover`");
+        }
         if let Some(broken) = met.record.broken.first() {
             why = format!("{why}; a line that hosts may drop was {}: {}", broken.rule, broken.message);
         }
@@ -233,7 +239,6 @@ impl Seen<'_> {
             return unknown;
         }
         let facts = &self.profile.opening;
-        let (refused, ended) = (why.starts_with(REFUSED_VERSION), why.starts_with(ENDED));
         if refused {
             let (host, accepted) =
                 (&self.profile.identity, self.profile.identity.accepted_versions.join(", "));
@@ -243,8 +248,8 @@ impl Seen<'_> {
                 format!("an answer with the version that the host offers, or with one of {accepted}");
             return met.expect(opened, &message, &expected, &last_server_line(met));
         }
-        if ended && *facts.probe {
-            let message = format!("the host gives the server up: {why}, which begins with `server/discover`");
+        if begins_by_probe {
+            let message = format!("the host gives the server up: {why}");
             let expected = "error -32601 for a method that the server does not know, and an open server";
             return met.expect(opened, &message, expected, &last_server_line(met));
         }
