@@ -22,6 +22,7 @@ pub(crate) enum Fault {
     OpensTwice,
     KnowsEveryMethod,
     IgnoresUnknownMethods,
+    HangsOfUnknownMethods,
     KnowsEveryTool,
     ValidatesNothing,
     StructuresWrongly,

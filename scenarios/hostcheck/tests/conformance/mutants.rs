@@ -16,7 +16,7 @@ pub(crate) const OLD: Version = Version::V2025_11_25;
 pub(crate) const NEW: Version = Version::V2026_07_28;
 
 /// Fault → the row that must fail, in this version.
-const MUTANTS: [(Fault, &str, Version); 94] = [
+const MUTANTS: [(Fault, &str, Version); 96] = [
     (Fault::PrintsToStdout, "stdio.only-messages", OLD),
     (Fault::SpreadsMessages, "stdio.one-line", OLD),
     (Fault::MarksByteOrder, "stdio.only-messages", OLD),
@@ -39,6 +39,7 @@ const MUTANTS: [(Fault, &str, Version); 94] = [
     (Fault::KnowsEveryMethod, "messages.unknown-method", OLD),
     (Fault::IgnoresUnknownMethods, "messages.one-answer", OLD),
     (Fault::IgnoresUnknownMethods, "messages.one-answer", NEW),
+    (Fault::HangsOfUnknownMethods, "messages.one-answer", OLD),
     (Fault::KnowsEveryTool, "tools.unknown", OLD),
     (Fault::ValidatesNothing, "tools.validates", OLD),
     (Fault::StructuresWrongly, "tools.structured", OLD),
@@ -108,6 +109,7 @@ const MUTANTS: [(Fault, &str, Version); 94] = [
     (Fault::GetsNoPrompts, "lifecycle.capabilities", NEW),
     (Fault::ReadsNoResources, "lifecycle.capabilities", OLD),
     (Fault::ReadsNoResources, "lifecycle.capabilities", NEW),
+    (Fault::ReadsNoResources, "resources.subscribe", OLD),
     (Fault::SetsNoLogLevel, "lifecycle.capabilities", OLD),
     (Fault::TakesAnyLogLevel, "lifecycle.log-level", OLD),
     (Fault::TakesAnyLogLevel, "lifecycle.log-level", NEW),
@@ -380,6 +382,15 @@ fn a_list_without_a_result_is_one_fault_and_not_that_of_all_who_ask_for_it() {
         let call = found.hosts.iter().find(|one| one.row == "hosts.call").expect("a row");
         assert!(matches!(call.outcome, Outcome::CouldNotRun(_)), "{call:?}");
     }
+}
+
+/// What it does with a later request is asked on another connection.
+#[test]
+fn a_server_that_hangs_of_an_unknown_method_gives_ids_back() {
+    let rows = ["messages.one-answer", "messages.same-id", "messages.invalid-cursor"];
+    let found = judge(Fault::HangsOfUnknownMethods, |id| rows.contains(&id), &[OLD]);
+    let failed = found.protocol.iter().filter(|one| !matches!(one.outcome, Outcome::Passed));
+    assert_eq!(failed.map(|one| one.row.as_str()).collect::<Vec<_>>(), rows[..1]);
 }
 
 /// It is seen that the server ends, not only that no answer comes.

@@ -44,6 +44,7 @@ impl Default for Tiny {
             waiting: Vec::new(),
             late: None,
             dead: false,
+            hangs: false,
         }
     }
 }
@@ -63,6 +64,8 @@ struct Tiny {
     /// A cancelled stream on which a notification is sent after the next answer.
     late: Option<Value>,
     dead: bool,
+    /// It reads and says nothing more.
+    hangs: bool,
 }
 
 async fn serve(mut tiny: Tiny, input: DuplexStream, mut output: DuplexStream) -> i32 {
@@ -189,6 +192,9 @@ impl Tiny {
     }
 
     fn on_message(&mut self, message: &Value) -> Vec<Value> {
+        if self.hangs {
+            return Vec::new();
+        }
         let Some(method) = message.get("method").and_then(Value::as_str) else { return Vec::new() };
         let params = message.get("params").cloned().unwrap_or_else(|| json!({}));
         let Some(id) = message.get("id").filter(|id| id.is_string() || id.is_i64()) else {
@@ -273,7 +279,9 @@ impl Tiny {
             "ping" if self.has(Fault::RefusesPings) => vec![error(id, -32601, "no pings")],
             "ping" => vec![result(id, json!({}))],
             _ if self.session.is_none() => vec![error(id, -32600, "initialize first")],
-            "resources/subscribe" | "resources/unsubscribe" if !self.has(Fault::RefusesSubscriptions) => {
+            "resources/subscribe" | "resources/unsubscribe"
+                if !self.has(Fault::RefusesSubscriptions) && !self.has(Fault::ReadsNoResources) =>
+            {
                 vec![result(id, json!({}))]
             }
             "logging/setLevel" if !self.has(Fault::SetsNoLogLevel) => self.set_level(id, params),
@@ -449,6 +457,10 @@ impl Tiny {
             "resources/read" if !self.has(Fault::ReadsNoResources) => self.read(id, params, modern, cached),
             _ if self.has(Fault::KnowsEveryMethod) => vec![result(id, json!({}))],
             _ if self.has(Fault::IgnoresUnknownMethods) => Vec::new(),
+            _ if self.has(Fault::HangsOfUnknownMethods) => {
+                self.hangs = true;
+                Vec::new()
+            }
             _ if self.has(Fault::UsesReservedCodes) => vec![error(id, -32050, "no such method")],
             _ => vec![error(id, -32601, "no such method")],
         }
