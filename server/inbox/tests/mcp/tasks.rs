@@ -97,7 +97,7 @@ async fn a_call_that_waits_until_something_arrives_goes_on_as_a_task_and_complet
             "resultType": "task", "taskId": task, "status": "working",
             "statusMessage": "listening; it completes when a person writes",
             "createdAt": "2026-01-01T00:00:00Z", "lastUpdatedAt": "2026-01-01T00:00:00Z",
-            "ttlMs": 86_400_000, "pollIntervalMs": 1_000, "_meta": created["_meta"]
+            "ttlMs": 86_400_000, "pollIntervalMs": 2_000, "_meta": created["_meta"]
         })
     );
     tokio::time::sleep(Duration::from_secs(3_600)).await;
