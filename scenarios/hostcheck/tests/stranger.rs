@@ -241,7 +241,6 @@ fn a_server_that_does_not_end_is_told_of_the_call_before_it() {
 
 /// A host has one process of a server, and a run of this program several.
 #[test]
-#[expect(clippy::disallowed_methods, reason = "the test reads what the command wrote")]
 fn a_server_that_ends_only_beside_another_process_of_it_is_told() {
     let folder = tempfile::tempdir().expect("a folder");
     // Of the processes that run the first one leads, and it stays after the end of its input.

@@ -259,6 +259,13 @@ mod tests {
         assert_eq!(read(asking, &arguments, ANY).unwrap().prompt, prompt);
     }
 
+    #[test]
+    fn a_model_has_two_hundred_characters_at_most() {
+        let longest = "é".repeat(200);
+        let question = read(Asking::Ask, &json!({"prompt": "p", "model": longest}), ANY).unwrap();
+        assert_eq!(question.model, Some(longest));
+    }
+
     #[rstest]
     #[case(json!({}), "prompt: missing or empty")]
     #[case(json!({"prompt": "  "}), "prompt: missing or empty")]
@@ -276,6 +283,8 @@ mod tests {
     #[case(json!({"prompt": "p", "sessionId": "--yolo"}), "sessionId: it is no id")]
     #[case(json!({"prompt": "p", "sessionId": "../../etc"}), "sessionId: it is no id")]
     #[case(json!({"prompt": "p", "model": "a\nb"}), "model: it is no name")]
+    #[case(json!({"prompt": "p", "model": "é".repeat(201)}), "model: it is no name")]
+    #[case(json!({"prompt": "p", "model": "é".repeat(300)}), "model: it is no name")]
     #[case(json!({"prompt": "p", "agent": "gemini-cli", "model": "--yolo"}), "model: it begins with a dash")]
     #[case(json!({"prompt": "p", "adddir": "/a"}), "did you mean addDir?")]
     #[case(json!({"prompt": 5}), "prompt: expected a string")]

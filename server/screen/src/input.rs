@@ -258,6 +258,16 @@ mod tests {
     }
 
     #[test]
+    fn the_cursor_goes_by_words() {
+        let mut input = written("one  two");
+        press(&mut input, &[Key::WordLeft, Key::WordLeft]);
+        for at in [3, 8, 8] {
+            press(&mut input, &[Key::WordRight]);
+            assert_eq!(input.cursor, at);
+        }
+    }
+
+    #[test]
     fn words_and_lines_are_removed() {
         let mut input = written("one two\nthree four");
         press(&mut input, &[Key::DeleteWord]);

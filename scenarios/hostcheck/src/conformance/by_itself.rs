@@ -12,7 +12,7 @@ use super::check;
 use super::discover::Discovered;
 use super::hosts;
 use super::lab::Lab;
-use super::outcome::{Judged, Outcome};
+use super::outcome::{Evidence, Judged, Outcome};
 use super::plan::Plan;
 use super::row::Placed;
 use super::turns::Turns;
@@ -48,9 +48,9 @@ pub(super) async fn confirm(
         let fails = fails(plan, *version, found, probe).await;
         is_confirmed &= fails.is_empty();
         for one in protocol.iter_mut().filter(|one| of_version(one)) {
-            let checks =
+            let mut checks =
                 rows.iter().filter(|placed| placed.row.id == one.row).flat_map(|placed| &placed.row.checks);
-            let failed = checks.filter_map(|check| fails.iter().find(|(name, _)| name == check)).next();
+            let failed = checks.find_map(|check| fails.iter().find(|(name, _)| name == check));
             if let Some((_, (outcome, transcript))) = failed {
                 one.outcome = outcome.clone();
                 one.transcript.clone_from(transcript);
@@ -72,7 +72,7 @@ pub(super) async fn confirm(
         let again = hosts::judge(profile, name, plan, found, &rows, turns).await;
         for mut one in again {
             let Outcome::Failed(evidence) = &mut one.outcome else { continue };
-            evidence.iter_mut().for_each(|evidence| evidence.message.push_str(ALONE));
+            say_alone(evidence);
             if let Some(before) =
                 judged.iter_mut().find(|before| before.row == one.row && passed(before, &rows))
             {
@@ -82,7 +82,14 @@ pub(super) async fn confirm(
     }
 }
 
+/// A check with its outcome and the conversation.
 type Failed = (&'static str, (Outcome, Vec<reports::event::WireLine>));
+
+fn say_alone(evidence: &mut [Evidence]) {
+    for one in evidence {
+        one.message.push_str(ALONE);
+    }
+}
 
 /// The checks of this probe that fail twice.
 async fn fails(
@@ -104,7 +111,7 @@ async fn fails(
         }
         for check in probe.checks.iter().filter(|check| fails_now(check)) {
             let Some(Outcome::Failed(mut evidence)) = outcomes.get(check).cloned() else { continue };
-            evidence.iter_mut().for_each(|evidence| evidence.message.push_str(ALONE));
+            say_alone(&mut evidence);
             failed.push((check, (Outcome::Failed(evidence), record.transcript.clone())));
         }
         if failed.is_empty() {
