@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use super::probe::probes;
 use super::prompts::{METHOD_NOT_FOUND, NO_PROMPT, expect_invalid};
-use super::resources::NOWHERE;
+use super::resources::{NOWHERE, is_unknown};
 use crate::conformance::lab::{Lab, Trouble};
-use crate::conformance::session::{ANSWER_WITHIN, Reply, START_WITHIN, initialize_params};
+use crate::conformance::session::{ANSWER_WITHIN, START_WITHIN, initialize_params};
 
 probes! {
     "initialize" ["initialize.answered", "initialize.same-version", "initialize.ready"]
@@ -187,12 +187,6 @@ async fn capabilities(lab: &mut Lab) -> Result<(), Trouble> {
         lab.skip("capabilities.undeclared", "the server declares tools, prompts and resources");
     }
     Ok(())
-}
-
-/// Whether a method is refused as unknown. Some servers have this code also for a name that they do not know, and repeat it.
-pub(super) fn is_unknown(reply: &Reply, name: &str) -> bool {
-    let named = matches!(reply, Reply::Error(error) if error.to_string().contains(name));
-    reply.code() == Some(METHOD_NOT_FOUND) && !named
 }
 
 /// A level that the specification does not have.
