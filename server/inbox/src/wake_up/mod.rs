@@ -19,6 +19,8 @@ mod plan;
 mod receipts;
 mod round;
 mod settings;
+#[cfg(test)]
+mod tests;
 mod told;
 mod trust;
 mod wake;

@@ -172,7 +172,8 @@ impl WakeUpCarrier {
             Plan::Notice(records, has_more) => {
                 let last = records.last().map_or(0, |record| record.seq);
                 let Some(mailbox) = &mut round.mailbox else { return Ok(None) };
-                if !round.is_untold && !mailbox.claim_announcement(last)? {
+                // An announcement that did not arrive is claimed already, but not for messages that came since.
+                if !mailbox.claim_announcement(last)? && !round.is_untold {
                     return Ok(None);
                 }
                 let text = notice(&records, has_more);
