@@ -146,6 +146,10 @@ fn reading(project: &Project) {
     assert!(text.len() <= 32 * 1024 && text.contains(" of 5000; go on with offset "), "{}", text.len());
     fs::write(project.path("project/b"), b"x\0y").unwrap();
     project.fails("read_file", json!({"path": "b"}), "not text");
+    project.put("project/largest", &"x\n".repeat(4 * 1024 * 1024));
+    assert!(project.works("read_file", json!({"path": "largest", "limit": 1})).starts_with("x\n"));
+    project.put("project/larger", &("x\n".repeat(4 * 1024 * 1024) + "x"));
+    project.fails("read_file", json!({"path": "larger"}), "larger than 8388608 bytes; look at a part of it");
     project.fails("read_file", json!({"path": "c"}), "not there; look with glob");
     project.fails("read_file", json!({"path": "src"}), "not a file");
     project.fails("read_file", json!({"path": "a", "offset": 9}), "has 3 lines");

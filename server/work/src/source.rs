@@ -229,3 +229,91 @@ fn draft(ready: &Ready, home: &str) -> Draft {
         deleted: false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::{Ask, Limits as JobLimits, Request, WorkResult};
+    use serde_json::json;
+
+    fn ready(text: &str, total_bytes: u64) -> Ready {
+        let ask = Ask {
+            kind: "ask_codex".to_owned(),
+            what: json!({}),
+            title: "count the files".to_owned(),
+            consumer: "claude-code".to_owned(),
+            host: None,
+            limits: JobLimits::default(),
+        };
+        let request = Request {
+            v: 1,
+            id: "w1".to_owned(),
+            ask,
+            session: "s1".to_owned(),
+            asked_at: "2026-11-25T08:00:00Z".to_owned(),
+        };
+        let result = WorkResult {
+            v: 1,
+            id: "w1".to_owned(),
+            ended: Ended::Done,
+            reason: None,
+            text: text.to_owned(),
+            total_bytes,
+            kept_bytes: total_bytes,
+            facts: serde_json::Map::new(),
+            ended_at: "2026-11-25T08:01:00Z".to_owned(),
+        };
+        Ready { request, result, may_be_known: false, output: None }
+    }
+
+    #[test]
+    fn a_whole_result_names_no_file_and_a_cut_one_does() {
+        let mut whole = ready("seven", 5);
+        whole.output = Some("work/w1/output".to_owned());
+        assert_eq!(
+            draft(&whole, "/home/alice/.entraclaw").content_text_sanitized,
+            "(work that you asked for is done: count the files)\nseven"
+        );
+        let mut cut = ready("sev", 5);
+        cut.output = whole.output;
+        let said = |home: &str| draft(&cut, home).content_text_sanitized;
+        let ends = |path: &str| {
+            format!("\nsev\n(this is the beginning of 5 bytes; 5 of them are in the file {path})")
+        };
+        assert!(
+            said("/home/alice").ends_with(&ends("/home/alice/work/w1/output")),
+            "{}",
+            said("/home/alice")
+        );
+        assert!(said("").ends_with(&ends("work/w1/output")), "{}", said(""));
+    }
+
+    #[test]
+    fn what_the_sanitiser_leaves_out_is_in_the_file_too() {
+        // The caller has the whole text, but its record can't hold so much.
+        let long = "x".repeat(Limits::default().max_text_bytes + 1);
+        let mut all = ready(&long, long.len() as u64);
+        all.output = Some("work/w1/output".to_owned());
+        assert!(draft(&all, "").content_text_sanitized.ends_with("are in the file work/w1/output)"));
+    }
+
+    #[test]
+    fn why_it_ended_and_what_it_states_stand_beside_the_text() {
+        let mut failed = ready("", 0);
+        failed.result.ended = Ended::Failed;
+        failed.result.reason = Some("no \u{1b}[1mdisk".to_owned());
+        failed.result.facts.insert("session".to_owned(), json!("s9"));
+        failed.may_be_known = true;
+        let record = draft(&failed, "");
+        assert_eq!(
+            record.content_text_sanitized,
+            "(work that you asked for has failed: count the files)\nno disk\n(session: s9)\n\
+             (your call may have brought this before)"
+        );
+        let meta = |name: &str| record.meta.get(name).map(String::as_str);
+        assert_eq!((meta("work"), meta(CONSUMER_KEY)), (Some("failed"), Some("claude-code")));
+        assert_eq!((meta("asked_at"), meta("sanitized")), (Some("2026-11-25T08:00:00Z"), None));
+        let marked = draft(&ready("a\u{202e}b", 5), "");
+        assert!(marked.meta.contains_key("sanitized"), "{:?}", marked.meta);
+    }
+}

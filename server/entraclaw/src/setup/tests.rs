@@ -581,3 +581,33 @@ fn the_waking_hook_is_beside_the_other_one_until_it_is_left_out() {
     assert!(command.as_str().unwrap().ends_with(" --wake --without-socket"), "{command}");
     assert_eq!(LeftOut::parse("waking-hook"), Ok(LeftOut::WakingHook));
 }
+
+#[rstest]
+#[case::claude(Host::ClaudeCode, Os::Linux, &[], &[], None)]
+#[case::claude_by_its_hook_alone(Host::ClaudeCode, Os::Linux, &[LeftOut::InboxSocket], &[], None)]
+#[case::claude_by_its_socket_alone(Host::ClaudeCode, Os::Linux, &[LeftOut::WakingHook], &[], None)]
+#[case::claude_without_both(
+    Host::ClaudeCode, Os::Linux, &[LeftOut::InboxSocket, LeftOut::WakingHook], &[], Some("without --without"))]
+#[case::no_hook_on_windows(
+    Host::ClaudeCode, Os::Windows, &[LeftOut::InboxSocket], &[], Some("without --without"))]
+#[case::codex(Host::Codex, Os::Linux, &[], &[], Some("--with queue"))]
+#[case::codex_with_its_queue(Host::Codex, Os::Linux, &[], &[Carrier::Queue], None)]
+#[case::opencode(Host::Opencode, Os::Linux, &[], &[], Some("--with port"))]
+#[case::opencode_with_its_port(Host::Opencode, Os::Linux, &[], &[Carrier::Port(5000)], None)]
+fn a_setup_tells_before_it_ends_that_nothing_wakes_the_host(
+    #[case] host: Host,
+    #[case] os: Os,
+    #[case] left_out: &[LeftOut],
+    #[case] with: &[Carrier],
+    #[case] said: Option<&str>,
+) {
+    let mut asked = request(host, Scope::User);
+    asked.places.os = os;
+    asked.left_out = left_out.to_vec();
+    asked.carriers = with.to_vec();
+    let told = told_of_idle(&asked, &WakeUpSettings::default());
+    match said {
+        None => assert_eq!(told, None),
+        Some(said) => assert!(told.as_ref().is_some_and(|told| told.contains(said)), "{told:?}"),
+    }
+}

@@ -296,3 +296,64 @@ fn unused_name(storage: &dyn Storage, wanted: &str) -> io::Result<String> {
     }
     Ok(name)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use entraclaw_seams::storage::MemoryStorage;
+
+    use super::super::segment::FIRST;
+    use super::*;
+    use crate::record::{Channel, Draft, Record};
+
+    fn line_of(seq: u64) -> Vec<u8> {
+        let draft = Draft {
+            key: format!("teams/{seq}"),
+            id: seq.to_string(),
+            channel: Channel::Teams,
+            chat_id: "19:a".to_owned(),
+            from: "Alice".to_owned(),
+            ts: "2026-11-21T12:00:00Z".to_owned(),
+            content_text_sanitized: "hello".to_owned(),
+            meta: BTreeMap::new(),
+            edit_of: None,
+            deleted: false,
+        };
+        line::encode(&Record::from_draft(draft, seq, "2026-11-21T12:00:00Z".to_owned()), seq - 1)
+    }
+
+    /// A reader that reads all files anew at every message would still find all of them, later and later.
+    #[test]
+    fn a_reader_reads_what_was_added_and_begins_anew_only_where_that_is_damaged() {
+        let disk = MemoryStorage::new();
+        let path = SegmentName::first_of("2026-11-21".parse().unwrap(), FIRST).path();
+        let mut file = line_of(1);
+        disk.set_bytes(&path, &file);
+        let mut log = Log::load(Arc::new(disk.clone()), None).unwrap();
+        let mut follow = |file: &[u8]| {
+            disk.set_bytes(&path, file);
+            log.follow().unwrap();
+            (log.last_seq(), log.reloads)
+        };
+        let reloads = follow(&file).1;
+        file.extend(line_of(2));
+        assert_eq!(follow(&file), (2, reloads));
+        let third = line_of(3);
+        let (half, rest) = third.split_at(third.len() / 2);
+        file.extend(half);
+        assert_eq!(follow(&file), (2, reloads), "it is not written whole yet");
+        file.extend(rest);
+        assert_eq!(follow(&file), (3, reloads));
+        let mut damaged = line_of(4);
+        damaged[3] ^= 1;
+        file.extend(damaged);
+        assert_eq!(follow(&file), (3, reloads + 1));
+        assert_eq!(follow(&file), (3, reloads + 1), "once for what does not change");
+        file.extend(line_of(5));
+        assert_eq!(follow(&file), (5, reloads + 2));
+        file.extend(line_of(6));
+        assert_eq!(follow(&file), (6, reloads + 2), "what comes behind the damage is only added");
+    }
+}

@@ -41,6 +41,8 @@ fn version(name: &str, told: &str) -> [u64; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sessions::{HostLine, SESSIONS, SessionFile, session_file, session_lock};
+    use entraclaw_seams::storage::MemoryStorage;
 
     #[rstest::rstest]
     #[case("claude-code", "2.1.330", [2, 1, 330])]
@@ -51,5 +53,37 @@ mod tests {
     #[case("x", "99999999999999999999.1", [0, 1, 0])]
     fn versions(#[case] name: &str, #[case] told: &str, #[case] read: [u64; 3]) {
         assert_eq!(version(name, told), read);
+    }
+
+    #[test]
+    fn the_last_session_of_a_family_counts_and_of_running_ones_the_lowest_version() {
+        let storage = MemoryStorage::new();
+        let mut locks = Vec::new();
+        let mut begin = |id: &str, at: &str, hosts: &[(&str, &str)], runs: bool| {
+            let host =
+                |&(name, version): &(&str, &str)| HostLine { name: name.into(), version: version.into() };
+            let file = SessionFile {
+                id: id.to_owned(),
+                started_at: at.to_owned(),
+                hosts: hosts.iter().map(host).collect(),
+                consumers: vec!["claude-code".to_owned()],
+                ..SessionFile::default()
+            };
+            storage.create_dir(SESSIONS).unwrap();
+            storage.replace(&session_file(id), &serde_json::to_vec(&file).unwrap()).unwrap();
+            if runs {
+                locks.push(storage.try_lock(&session_lock(id)).unwrap().unwrap());
+            }
+        };
+        assert_eq!((last_told(&storage, "claude-code"), lowest(&storage, "claude-code")), (None, None));
+        begin("a", "2026-11-23T10:00:00Z", &[("claude-code", "2.1.9")], true);
+        begin("b", "2026-11-23T12:00:00Z", &[("claude-code", "2.1.8")], false);
+        begin("c", "2026-11-23T11:00:00Z", &[("claude-code", "2.2.0")], true);
+        begin("d", "2026-11-23T13:00:00Z", &[("codex-mcp-client", "0.1.0")], false);
+        assert_eq!(last_told(&storage, "claude-code"), Some([2, 1, 8]));
+        assert_eq!(last_told(&storage, "codex"), Some([0, 1, 0]));
+        assert_eq!(last_told(&storage, "gemini-cli"), None);
+        assert_eq!(lowest(&storage, "claude-code"), Some([2, 1, 9]));
+        assert_eq!(lowest(&storage, "codex"), None);
     }
 }

@@ -134,3 +134,38 @@ pub(crate) fn answer(chat_id: String, outcome: Result<Sent, SendError>) -> Answe
     };
     Answer::error(&fix.replace("{error}", &error.to_string()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    fn read(arguments: &Value) -> Result<OutgoingTeams, Refusal> {
+        content(&mut Arguments::new(arguments.as_object().unwrap().clone()))
+    }
+
+    #[rstest::rstest]
+    #[case::as_long_as_is_taken("c".repeat(ID_BYTES_MAX), None)]
+    #[case::longer("c".repeat(ID_BYTES_MAX + 1), Some("chat_id: this is no chat id"))]
+    #[case::control("19:a\n@thread.v2".to_owned(), Some("chat_id: this is no chat id"))]
+    #[case::mail("email".to_owned(), Some("chat_id: this message came by mail"))]
+    #[case::work(WORK_CHAT.to_owned(), Some("chat_id: "))]
+    fn a_chat_id_is_checked(#[case] chat_id: String, #[case] refusal: Option<&str>) {
+        let read = read(&json!({"chat_id": chat_id, "content": "x"}));
+        match refusal {
+            None => assert_eq!(read.unwrap().chat_id, chat_id),
+            Some(start) => assert!(read.unwrap_err().starts_with(start)),
+        }
+    }
+
+    #[test]
+    fn a_text_may_be_as_long_as_is_said_and_no_longer() {
+        let with = |bytes: usize| read(&json!({"chat_id": "19:a", "content": "x".repeat(bytes)}));
+        assert_eq!(with(CONTENT_BYTES_MAX).unwrap().content.len(), CONTENT_BYTES_MAX);
+        let refusal = with(CONTENT_BYTES_MAX + 1).unwrap_err();
+        assert!(
+            refusal.starts_with(&format!("content: {} bytes are more", CONTENT_BYTES_MAX + 1)),
+            "{refusal}"
+        );
+    }
+}

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use entraclaw_inbox::journal::{Journal, JournalError, JournalOptions, Look};
+use entraclaw_inbox::record::Draft;
 use entraclaw_seams::clock::Clock as _;
 use entraclaw_seams::storage::{MemoryStorage, Storage};
 use rstest::rstest;
@@ -396,4 +397,15 @@ fn a_clock_that_was_wrong_does_not_let_the_journal_begin_in_the_future() {
     home.clock.move_by(-24 * 365 * 200);
     let storage: Arc<dyn Storage> = Arc::new(home.disk.new_process());
     assert_eq!(Look::at(&storage).unwrap().begins().unwrap().as_deref(), Some(DAY));
+}
+
+#[test]
+fn the_journal_begins_on_the_day_of_its_first_message_whatever_comes_next() {
+    let home = Home::new();
+    let (leader, _) = home.open();
+    home.clock.move_by(24 * 30);
+    let on = |day: &str, n: u64| Draft { ts: format!("{day}T08:00:00Z"), ..draft(n) };
+    leader.append(vec![on("2026-11-20", 1), on("2026-11-18", 2), on("2026-11-19", 3)]).unwrap();
+    let storage: Arc<dyn Storage> = Arc::new(home.disk.new_process());
+    assert_eq!(Look::at(&storage).unwrap().begins().unwrap().as_deref(), Some("2026-11-20"));
 }

@@ -124,3 +124,98 @@ pub(crate) fn one_line(text: &str) -> String {
     }
     line.trim().to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn by(api: Api) -> Refuser {
+        Refuser { name: "the server".to_owned(), api }
+    }
+
+    fn refused_by(api: Api, status: u16, words: &str) -> String {
+        refused(&by(api), "tiny", status, words).to_string()
+    }
+
+    #[rstest::rstest]
+    #[case::tools(Api::Ollama, 400, "tiny does not support tools", "in place of tiny: `ollama show MODEL`")]
+    #[case::pull(Api::Ollama, 404, "model 'tiny' not found", "run `ollama pull tiny`")]
+    #[case::not_of_ollama(
+        Api::OpenAi,
+        404,
+        "model 'tiny' not found",
+        "whether the base URL is right and the model tiny is there"
+    )]
+    #[case::choice(Api::OpenAi, 400, "requires --enable-auto-tool-choice", "start vLLM with")]
+    #[case::parser(Api::OpenAi, 400, "no --TOOL-CALL-PARSER is set", "start vLLM with")]
+    #[case::template(Api::LlamaCpp, 500, "tools param requires --jinja flag", "start llama.cpp with --jinja")]
+    #[case::no_key(Api::OpenAi, 401, "who are you?", "it asks for a key")]
+    #[case::wrong_key(Api::OpenAi, 403, "not you", "it asks for a key")]
+    #[case::else_the_log(Api::OpenAi, 500, "out of luck", "look at its log")]
+    fn a_refusal_says_how_to_go_on(
+        #[case] api: Api,
+        #[case] status: u16,
+        #[case] words: &str,
+        #[case] hint: &str,
+    ) {
+        let said = refused_by(api, status, words);
+        assert!(said.starts_with(&format!("the server refuses with status {status}: '{words}'; ")), "{said}");
+        assert!(said.contains(hint), "{said}");
+        let in_a_body =
+            refused_by(api, 500, &json!({"error": {"code": status, "message": words}}).to_string());
+        assert_eq!(in_a_body, said);
+    }
+
+    #[test]
+    fn a_server_without_words_or_status_is_told_so() {
+        assert!(refused_by(Api::OpenAi, 500, " \n").contains("status 500: without a word; look at its log"));
+        let said = told(&by(Api::OpenAi), "tiny", &json!({"error": {"why": 1}})).unwrap().to_string();
+        assert!(said.starts_with(r#"the server refuses: '{"why":1}'; "#), "{said}");
+        assert!(told(&by(Api::OpenAi), "tiny", &json!({"error": null, "object": "list"})).is_none());
+    }
+
+    #[test]
+    fn a_server_that_loads_its_model_can_be_asked_again() {
+        let error = refused(&by(Api::LlamaCpp), "tiny", 503, r#"{"error": {"message": "Loading model"}}"#);
+        assert!(matches!(&error, ModelError::Unreachable(words) if words.contains("ask again")), "{error}");
+    }
+
+    #[rstest::rstest]
+    #[case::llama_cpp(
+        json!({"error": {"type": "exceed_context_size_error", "n_prompt_tokens": 900, "n_ctx": 512}}),
+        (Some(900), Some(512))
+    )]
+    #[case::vllm(
+        json!({"object": "error", "message": "maximum context length is 512 tokens, you asked for 900"}),
+        (Some(900), Some(512))
+    )]
+    #[case::openai(
+        json!({"error": {"code": "context_length_exceeded", "message": "900 tokens are over 512"}}),
+        (Some(900), Some(512))
+    )]
+    #[case::ollama(
+        json!({"error": r#"{"error": {"message": "the request exceeds the available context size"}}"#}),
+        (None, None)
+    )]
+    #[case::lm_studio(
+        json!({"error": "loaded with context length of only 512 tokens, not the 15 of a test"}),
+        (None, Some(512))
+    )]
+    fn a_question_that_is_too_long_has_its_numbers(
+        #[case] body: Value,
+        #[case] expected: (Option<u64>, Option<u64>),
+    ) {
+        let error = told(&by(Api::OpenAi), "tiny", &body).unwrap();
+        let ModelError::TooLong { model, tokens, context } = error else { panic!("{error}") };
+        assert_eq!((model.as_str(), (tokens, context)), ("tiny", expected));
+    }
+
+    #[test]
+    fn foreign_words_become_one_short_line() {
+        assert_eq!(one_line(" a\u{1b}[1m\nb\u{202e}c\u{2028}d "), "a [1m b c d");
+        let longest = "é".repeat(WORDS_CHARS_MAX);
+        assert_eq!(one_line(&longest), longest);
+        assert_eq!(one_line(&format!("{longest}é")), format!("{longest}…"));
+    }
+}

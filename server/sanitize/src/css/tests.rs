@@ -548,3 +548,16 @@ fn a_cell_is_as_wide_as_its_text() {
         assert!(!cell.hides() && hides(&style));
     }
 }
+
+#[rstest]
+#[case::as_many_as_are_kept(15, true)]
+#[case::one_more(16, false)]
+fn a_variable_is_kept_up_to_a_number_of_parts_however_deep(#[case] parts: usize, #[case] is_kept: bool) {
+    // The function is one part itself.
+    let flat = format!("--a: f({})", "1 ".repeat(parts));
+    let deep = format!("--a: f({}g({}))", "1 ".repeat(parts - 3), "1 ".repeat(2));
+    for style in [flat, deep] {
+        let known = value::variables(&style, &None);
+        assert_eq!(known.unwrap_or_default().contains_key("--a"), is_kept, "{style}");
+    }
+}

@@ -115,3 +115,51 @@ pub(super) fn cut(text: &str, width: usize) -> String {
     let first = wrap::hard(text, width.saturating_sub(1));
     if width == 0 { String::new() } else { format!("{first}…") }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::news::{Said, Who};
+    use crate::talk::Talk;
+
+    fn drawn(text: &str, width: usize) -> Vec<String> {
+        let said = Said { who: Who::You, text: text.to_owned(), task: String::new(), tools: Vec::new() };
+        let entry = &mut Talk::of(&[said]).entries[0];
+        let look = Look { label: Some(("you:".to_owned(), Part::Aside)), width, hint: None };
+        let lines = lines(entry, &look, 0..usize::MAX);
+        lines.iter().map(|line| line.iter().map(|(text, _)| text.as_str()).collect()).collect()
+    }
+
+    #[test]
+    fn a_text_that_fits_stands_beside_its_label() {
+        let fits = [
+            ("0123456789".to_owned(), 15, true),
+            ("01234567890".to_owned(), 15, false),
+            ("é".repeat(35), 40, true),
+            // The most bytes that a column takes.
+            ("\u{1d400}".repeat(35), 40, true),
+            ("\u{4f60}".repeat(5), 15, true),
+            ("\u{4f60}".repeat(5), 14, false),
+            ("a\nb".to_owned(), 40, false),
+        ];
+        for (text, width, is_beside) in fits {
+            let lines = drawn(&text, width);
+            if is_beside {
+                assert_eq!(lines, [format!("you: {text}")]);
+            } else {
+                assert_eq!(lines[0], "you:");
+                let rest = &lines[1..];
+                assert!(!rest.is_empty() && rest.iter().all(|line| line.starts_with(INDENT)), "{lines:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_tool_call_is_no_wider_than_its_line() {
+        for (says, width, shown) in
+            [("ab", 4, "[ab]"), ("abc", 4, "[a…]"), ("abc", 3, "[…]"), ("abc", 2, "[]")]
+        {
+            assert_eq!(bracketed(says, width), shown);
+        }
+    }
+}

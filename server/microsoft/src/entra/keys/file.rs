@@ -126,7 +126,17 @@ mod tests {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
         let error = store.get(&name).await.unwrap_err().to_string();
         assert!(error.contains("mode 640") && error.contains("chmod 600"), "{error}");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+        fs::write(&path, b"\xff").unwrap();
+        let error = store.get(&name).await.unwrap_err().to_string();
+        assert!(error.contains("it is no text") && error.contains(&*path.to_string_lossy()), "{error}");
         assert!(store.remove(&name).await.unwrap() && !store.remove(&name).await.unwrap());
+        fs::create_dir(&path).unwrap();
+        let error = store.get(&name).await.unwrap_err().to_string();
+        assert!(
+            error.contains("it is not a file") && error.contains("run `entraclaw login` again"),
+            "{error}"
+        );
     }
 
     #[test]
