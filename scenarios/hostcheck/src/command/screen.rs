@@ -12,6 +12,9 @@ use crate::conformance::NO_LONG_CALL;
 use crate::conformance::{About, Cause, Findings, Judged, Level, Needed, Outcome, Placed, Weight, causes};
 use crate::print::shown;
 
+/// Where no failure shows the SDK.
+const UNKNOWN_SDK: &str =
+    "not known: of other SDKs than those of Python and TypeScript and FastMCP, a fault stands as yours";
 /// Most causes that are told, four lines each.
 const CAUSES_MAX: usize = 4;
 /// Longest line of a cause, in characters; the reports have the rest.
@@ -64,9 +67,14 @@ pub(super) fn screen(findings: &Findings, rows: &[Placed], wanted: Wanted) -> St
         let _ = writeln!(text, "✗ must    {} ({})", short(&cause.message), short(&rows));
     }
     if !others.is_empty() {
-        let _ = writeln!(text, "… and {} more, which the report has", others.len());
+        let rows: BTreeSet<String> = others.iter().flat_map(|cause| cause.rows.iter().cloned()).collect();
+        let rows = short(&rows.into_iter().collect::<Vec<_>>().join(", "));
+        let _ = writeln!(text, "… and {} more, which the report has: {rows}", others.len());
     }
     text.push_str(&from_sdk(&of_sdk, wanted));
+    if !own.is_empty() && of_sdk.is_empty() && !findings.sdks.are_known() {
+        let _ = writeln!(text, "\n{:<9} {UNKNOWN_SDK}", "· sdk");
+    }
     text
 }
 
@@ -341,6 +349,7 @@ mod tests {
             source: rows[0].row.source_in("2025-11-25"),
             sdks: BTreeSet::from(["X 1"]),
             or_yours,
+            ends: false,
         };
         let (sure, either) = (cause("a.b", None), cause("c.d", Some("a handler")));
         let both = from_sdk(&[&sure, &either], Wanted::default());
@@ -369,7 +378,7 @@ mod tests {
             assert!(told.contains(&format!("({})", placed.row.id)), "{}: {told}", placed.row.id);
         }
         assert_eq!(told.matches("✗ must").count(), 6, "{told}");
-        assert!(told.contains("\n… and 3 more, which the report has\n"), "{told}");
+        assert!(told.contains("\n… and 3 more, which the report has: "), "{told}");
     }
 
     #[test]

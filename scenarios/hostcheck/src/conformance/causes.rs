@@ -7,6 +7,7 @@ use super::findings::Findings;
 use super::outcome::{Judged, Outcome};
 use super::protocol::{AFTER, WHILE};
 use super::row::{Level, Placed};
+use super::session::GONE;
 
 /// How sure a cause is, and how much it binds; the order in which causes are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -40,16 +41,18 @@ pub struct Cause {
     pub sdks: BTreeSet<&'static str>,
     /// What in the server's own code may be the cause beside an SDK.
     pub or_yours: Option<&'static str>,
+    /// Whether the server ended where the fault was first seen.
+    pub ends: bool,
 }
 
-/// The causes of all failures: the most binding first, among those the ones of the protocol, and then those that show in
-/// most places.
+/// The causes of all failures: the most binding first, among those the ones of the protocol, then those that end the
+/// server, and then those that show in most places.
 pub fn causes(findings: &Findings, rows: &[Placed]) -> Vec<Cause> {
     let mut causes: BTreeMap<String, Cause> = BTreeMap::new();
     let mut in_hosts: BTreeMap<String, Vec<(&str, String)>> = BTreeMap::new();
     for judged in findings.protocol.iter().chain(&findings.hosts) {
         let Some(placed) = rows.iter().find(|placed| placed.row.id == judged.row) else { continue };
-        let Some(Fault { message, expected, seen }) = fault(judged, &placed.row.says) else { continue };
+        let Some(Fault { message, expected, seen, ends }) = fault(judged, &placed.row.says) else { continue };
         let weight = match (&judged.outcome, placed.row.level) {
             (Outcome::Flaky(_), _) => Weight::Flaky,
             (_, Level::Must) => Weight::Must,
@@ -70,6 +73,7 @@ pub fn causes(findings: &Findings, rows: &[Placed]) -> Vec<Cause> {
             source: source.clone(),
             sdks: origin.sdks.clone(),
             or_yours: None,
+            ends,
         });
         // Of an SDK's own fault every place is the SDK's.
         cause.sdks.retain(|sdk| origin.sdks.contains(sdk));
@@ -88,7 +92,7 @@ pub fn causes(findings: &Findings, rows: &[Placed]) -> Vec<Cause> {
     causes.sort_by_key(|cause| {
         let place = rows.iter().position(|placed| cause.rows.contains(&placed.row.id));
         let spread = usize::MAX - cause.columns.len() - cause.rows.len();
-        (cause.weight, cause.is_of_hosts_only(), spread, place)
+        (cause.weight, cause.is_of_hosts_only(), !cause.ends, spread, place)
     });
     causes
 }
@@ -135,14 +139,18 @@ fn fault(judged: &Judged, says: &str) -> Option<Fault> {
         None => (message.to_owned(), None),
     };
     let expected = seen.and_then(|seen| seen.expected.clone());
+    let ends = seen.is_some_and(|seen| seen.observed.as_deref() == Some(GONE));
     let seen = seen.filter(|seen| seen.tells).and_then(|seen| seen.observed.clone());
+    let line = |seen: String| {
+        if seen.trim().is_empty() { "an empty line".to_owned() } else { format!("the line {seen}") }
+    };
     let seen = seen.map(|seen| match during.map(|during| during.split_once(AFTER)) {
         // The line may be long and be cut, so the request comes first.
-        Some(Some((_, request))) => format!("after {request} the line {seen}"),
-        Some(None) => format!("the line {seen}"),
+        Some(Some((_, request))) => format!("after {request} {}", line(seen)),
+        Some(None) => line(seen),
         None => seen,
     });
-    Some(Fault { message, expected, seen })
+    Some(Fault { message, expected, seen, ends })
 }
 
 /// A fault as it was seen in one place.
@@ -150,6 +158,7 @@ struct Fault {
     message: String,
     expected: Option<String>,
     seen: Option<String>,
+    ends: bool,
 }
 
 #[cfg(test)]
@@ -235,6 +244,7 @@ mod tests {
         assert_eq!(seen_in(line, "hello", true).as_deref(), Some("after tools/call add the line hello"));
         let line = "no JSON (while asking about declared capabilities)";
         assert_eq!(seen_in(line, "hello", true).as_deref(), Some("the line hello"));
+        assert_eq!(seen_in(line, " ", true).as_deref(), Some("an empty line"));
         assert_eq!(seen("it asks for a key", true).as_deref(), Some("it asks for a key"));
         assert_eq!(seen("error in another place", false), None);
     }

@@ -26,6 +26,8 @@ const OPEN_WITHIN: Duration = Duration::from_secs(70);
 pub(crate) const CALL_WITHIN: Duration = Duration::from_secs(40);
 /// Time limit for the rest of the host's lists and for the end of the server.
 const REST_WITHIN: Duration = Duration::from_secs(15);
+/// Time for which a host of a full run is silent before the call, as while its user types: some servers end meanwhile.
+pub(super) const RESTS: Duration = Duration::from_secs(8);
 /// Time for which a host stays after everything is done: servers send some requests only after a while.
 const STAYS: Duration = Duration::from_secs(1);
 /// Time limit for the end of a server whose host only closed its pipes.
@@ -50,6 +52,8 @@ pub(crate) struct Met {
     /// Whether the call still ran when it was no longer waited for, whatever the host itself would have done.
     pub(crate) call_still_ran: bool,
     call_sent: bool,
+    /// Whether the host was silent before the call for [`RESTS`].
+    pub(crate) rested: bool,
     /// Whether the server ended by itself after it got the call.
     pub(crate) ended_by_itself: bool,
     /// Whether the host could end the server as a process.
@@ -106,6 +110,13 @@ pub(crate) async fn meet(
     let mut server = target.server();
     let mut validator = WireValidator::at_host();
     let driving = drive(machine, &mut server, order_queue, events);
+    let rests = |tool: Option<&(String, Value)>| {
+        if wishes.quick || tool.is_none() {
+            begin(&orders, tool)
+        } else {
+            (Step::Resting, Instant::now() + RESTS)
+        }
+    };
     let playing = async {
         let mut deadline = Instant::now() + OPEN_WITHIN;
         let mut step = Step::Opening;
@@ -114,6 +125,11 @@ pub(crate) async fn meet(
                 Ok(Some(event)) => event,
                 Ok(None) => return,
                 Err(_) if step == Step::Ending => return,
+                Err(_) if step == Step::Resting => {
+                    met.rested = true;
+                    (step, deadline) = begin(&orders, tool);
+                    continue;
+                }
                 Err(_) => {
                     if step != Step::Staying {
                         met.note("the time was up");
@@ -129,7 +145,7 @@ pub(crate) async fn meet(
                 (Step::Opening, HostEventKind::Ready) => {
                     (step, deadline) = (Step::Listing, Instant::now() + REST_WITHIN);
                     if met.tools_text.is_some() || !has_tools {
-                        (step, deadline) = begin(&orders, tool);
+                        (step, deadline) = rests(tool);
                     }
                 }
                 (Step::Opening, HostEventKind::Failed(_)) => {
@@ -137,7 +153,7 @@ pub(crate) async fn meet(
                     act(&orders, Action::Exit);
                 }
                 (Step::Listing, HostEventKind::Model(entry)) if entry.carrier == Carrier::Tools => {
-                    (step, deadline) = begin(&orders, tool);
+                    (step, deadline) = rests(tool);
                 }
                 (Step::Calling, HostEventKind::CallDone { .. }) => {
                     act(&orders, Action::EndTurn);
@@ -161,6 +177,7 @@ pub(crate) async fn meet(
 enum Step {
     Opening,
     Listing,
+    Resting,
     Calling,
     Staying,
     Ending,

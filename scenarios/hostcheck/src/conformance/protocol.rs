@@ -483,26 +483,28 @@ fn remedy(rule: &str, message: &str) -> Option<&'static str> {
 /// The evidence for a broken rule. The same fault in several conversations is reported once.
 fn broken(rule: &str, records: &[(&str, &Record)]) -> Vec<Evidence> {
     let mut evidence: Vec<Evidence> = Vec::new();
-    for (name, record) in records {
-        for broken in record.broken.iter().filter(|broken| broken.rule == rule) {
-            let known = evidence.iter().any(|other| {
-                other.observed.as_ref() == Some(&broken.line)
-                    || other.message.split(WHILE).next() == Some(broken.message.as_str())
+    let all = records.iter().flat_map(|(name, record)| record.broken.iter().map(move |one| (name, one)));
+    let all = all.filter(|(_, broken)| broken.rule == rule);
+    // A blank line before the words of the same fault tells its author nothing.
+    let (worded, blank): (Vec<_>, Vec<_>) = all.partition(|(_, broken)| !broken.line.trim().is_empty());
+    for (name, broken) in worded.into_iter().chain(blank) {
+        let known = evidence.iter().any(|other| {
+            other.observed.as_ref() == Some(&broken.line)
+                || other.message.split(WHILE).next() == Some(broken.message.as_str())
+        });
+        if !known && evidence.len() < BROKEN_SHOWN {
+            let meaning = schemas::rules().iter().find(|known| known.id == rule);
+            let after = broken.after.as_ref().map(|request| format!("{AFTER}{request}"));
+            let after = after.unwrap_or_default();
+            evidence.push(Evidence {
+                message: format!("{}{WHILE}{name}{after})", broken.message),
+                expected: remedy(rule, &broken.message)
+                    .or(meaning.map(|known| known.meaning))
+                    .map(str::to_owned),
+                observed: Some(broken.line.clone()),
+                tells: true,
+                at_ms: broken.at_ms,
             });
-            if !known && evidence.len() < BROKEN_SHOWN {
-                let meaning = schemas::rules().iter().find(|known| known.id == rule);
-                let after = broken.after.as_ref().map(|request| format!("{AFTER}{request}"));
-                let after = after.unwrap_or_default();
-                evidence.push(Evidence {
-                    message: format!("{}{WHILE}{name}{after})", broken.message),
-                    expected: remedy(rule, &broken.message)
-                        .or(meaning.map(|known| known.meaning))
-                        .map(str::to_owned),
-                    observed: Some(broken.line.clone()),
-                    tells: true,
-                    at_ms: broken.at_ms,
-                });
-            }
         }
     }
     evidence

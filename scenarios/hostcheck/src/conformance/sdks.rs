@@ -68,6 +68,11 @@ impl Sdks {
         Self(rows.into_iter().filter(|(_, seen)| Some(seen.len()) == most).map(|(sdk, _)| sdk).collect())
     }
 
+    /// Whether any failure shows one.
+    pub(crate) fn are_known(&self) -> bool {
+        !self.0.is_empty()
+    }
+
     /// From where this failure comes. An answer that only the SDK gives outweighs one that others may give.
     pub(super) fn origin(&self, judged: &Judged) -> Origin {
         let is_of = |sdk: &&'static str| self.0.contains(sdk);

@@ -78,11 +78,14 @@ impl Reply {
                 format!("an answer whose id is not that of the request, which hosts drop: {line}")
             }
             Self::Silent => "no answer in the time that hosts wait".to_owned(),
-            Self::Gone => "no answer: the server ended or closed its stdout".to_owned(),
+            Self::Gone => GONE.to_owned(),
         };
         text.observed()
     }
 }
+
+/// What is seen of a server that ended, or closed its stdout, where an answer was due.
+pub(crate) const GONE: &str = "no answer: the server ended or closed its stdout";
 
 /// The name of this client. It belongs to no real host, so that no server treats it as one that it knows.
 pub(crate) fn client_info() -> Value {

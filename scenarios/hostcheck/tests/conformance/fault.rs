@@ -13,6 +13,7 @@ pub(crate) enum Fault {
     AnswersNotifications,
     ChangesIds,
     EchoesAnyVersion,
+    EchoesOlderVersions,
     RefusesTheNewestVersion,
     OffersAnOldVersion,
     DiesOfNotifications,

@@ -55,6 +55,14 @@ pub(crate) fn judge_named(target: Target, row: &str) -> Findings {
     judge_by(&Plan { named: true, ..plan(target, row) })
 }
 
+/// Judges it in one host by one row, as a run does that is quick or has everything.
+pub(crate) fn judge_in(host: &str, target: Target, row: &str, full: bool) -> Findings {
+    let wishes = Arc::new(Wishes { quick: !full, seed: 1, ..Wishes::default() });
+    let known = hostcheck::host::all().expect("the profiles are sound");
+    let hosts = known.iter().filter(|known| known.id == host).cloned().collect();
+    judge_by(&Plan { full, wishes, hosts, versions: Vec::new(), ..plan(target, row) })
+}
+
 fn plan(target: Target, row: &str) -> Plan {
     let rows = conformance::rows().expect("the rows");
     Plan {

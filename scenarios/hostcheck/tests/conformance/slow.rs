@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use hostcheck::conformance::Outcome;
 use serde_json::json;
+use tokio::time::Instant;
 
-use crate::scripted::{AT_ONCE, Does, EVERY_ROW, fits, judge, judge_wishing, said, target, tools};
+use crate::scripted::{AT_ONCE, Does, EVERY_ROW, fits, judge, judge_in, judge_wishing, said, target, tools};
 
 const NAMES: [&str; 16] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p"];
 /// Calls that questions about other things make of a slow tool, beside those for which a run has a time.
@@ -168,4 +169,25 @@ fn a_ping_beside_a_call_is_judged_only_where_the_call_lasts() {
     let Outcome::Failed(evidence) = ask(SLOW, Some("a")) else { panic!("it was held") };
     assert_eq!(evidence[0].message, "`ping` is answered only when a call of `a` has ended");
     assert_eq!(evidence[0].observed.as_deref(), Some("after 1.5 s"));
+}
+
+/// A server that was tried: it ended at the first message that came five seconds after the one before.
+#[test]
+fn a_host_of_a_full_run_is_silent_before_its_call() {
+    for full in [false, true] {
+        let last = Cell::new(Instant::now());
+        let server = target(&tools(&["a"]), move |_, _| {
+            let silent = last.replace(Instant::now()).elapsed();
+            if silent > Duration::from_secs(5) { Does::Ends } else { Does::Usual }
+        });
+        let found = judge_in("codex@0.169.0", server, "hosts.call", full);
+        match &found.hosts[0].outcome {
+            Outcome::Passed => assert!(!full),
+            Outcome::Failed(evidence) => {
+                let seen = evidence[0].observed.as_deref();
+                assert!(full && seen == Some("it came after 8 s without a message"), "{evidence:?}");
+            }
+            other => panic!("{other:?}"),
+        }
+    }
 }

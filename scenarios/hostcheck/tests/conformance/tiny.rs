@@ -311,7 +311,9 @@ impl Tiny {
             return vec![error(id, -32601, "invalid method initialize")];
         }
         let newest = if self.has(Fault::OffersAnOldVersion) { LEGACY[0] } else { LEGACY[3] };
-        let known = LEGACY.contains(&asked) || self.has(Fault::EchoesAnyVersion);
+        let known = LEGACY.contains(&asked)
+            || self.has(Fault::EchoesAnyVersion)
+            || self.has(Fault::EchoesOlderVersions) && asked < LEGACY[0];
         let version = if known { asked } else { newest };
         self.session = Some(version.to_owned());
         let capabilities = self.capabilities();

@@ -135,7 +135,11 @@ async fn signalled(lab: &mut Lab, signal: Signal, check: &'static str) -> Result
     session.wire.run_for(SETTLES.mul_f64(busy::slowdown())).await;
     session.wire.signal(signal);
     let ended = exits(&mut session).await;
-    let message = format!("the server still runs after {}, by which hosts end servers", signal.name());
+    let who = match signal {
+        Signal::Int => "which Claude Code sends first",
+        _ => "which Claude Code, Codex, Copilot CLI and Gemini CLI send",
+    };
+    let message = format!("the server still runs after {}, {who}", signal.name());
     lab.expect(check, ended, &message, IN_TIME, "it runs");
     Ok(())
 }

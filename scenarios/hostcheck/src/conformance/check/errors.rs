@@ -91,7 +91,7 @@ async fn no_request(lab: &mut Lab) -> Result<(), Trouble> {
     session.wire.send(&json!([one]));
     let method = session.sign_of_life();
     let reply = session.ask(method, json!({})).await;
-    let message = "the server does not answer after a batch, which no version here has";
+    let message = "the server does not answer after a batch, which this version does not have";
     lab.expect("errors.batch", reply.is_answer(), message, "an answer", &reply.say());
     Ok(())
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::probe::probes;
 use crate::conformance::lab::{Lab, Trouble};
-use crate::conformance::session::{ANSWER_WITHIN, Session};
+use crate::conformance::session::{ANSWER_WITHIN, Reply, Session};
 
 /// Requests that are written at once.
 const JOINED: usize = 50;
@@ -27,8 +27,7 @@ probes! {
         Both Pipes Rough |lab| survives(lab, "input.byte-order-mark", byte_order_mark(), "a byte order mark");
     "input: no UTF-8" ["input.not-utf8"]
         Both Pipes Rough |lab| survives(lab, "input.not-utf8", not_utf8(), "bytes that are no UTF-8");
-    "input: no JSON" ["input.not-json"]
-        Both Pipes Rough |lab| survives(lab, "input.not-json", b"{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \n".to_vec(), "a line that is no JSON");
+    "input: no JSON" ["input.not-json"] Both Pipes Rough |lab| not_json(lab);
     "input: deep nesting" ["input.nested"]
         Both Pipes Rough Rare |lab| survives(lab, "input.nested", nested(), "20,000 brackets inside each other");
     "input: a line of 20 MB" ["input.long-line"] Both Pipes Rough Rare |lab| long_line(lab);
@@ -101,13 +100,56 @@ async fn white_space(lab: &mut Lab) -> Result<(), Trouble> {
     let reply = session.answer_to(&id, from, ANSWER_WITHIN).await;
     let message = "a line that ends in CR LF is not answered";
     lab.expect("input.crlf", reply.is_answer(), message, "an answer", &reply.say());
-    let (id, bytes) = line(&mut session);
+    let reply = spaced(&mut session, b"\n\n \t", b"  ").await;
+    if reply.is_answer() {
+        lab.pass("input.blank-lines");
+        return Ok(());
+    }
+    let mut causes = Vec::new();
+    for (before, after, what) in SPACES {
+        let mut session = lab.open_rough().await?;
+        if !spaced(&mut session, before, after).await.is_answer() {
+            causes.push(what);
+        }
+    }
+    let what = if causes.is_empty() { "all of them".to_owned() } else { causes.join(" and ") };
+    let message = format!(
+        "a request after blank lines, with white space around it, is not answered: what it can't read is {what}"
+    );
+    lab.fail("input.blank-lines", message, "an answer", &reply.say());
+    Ok(())
+}
+
+/// Each kind of white space alone: what stands before the request, what behind it, and its name.
+const SPACES: [(&[u8], &[u8], &str); 3] = [
+    (b"\n\n", b"", "blank lines"),
+    (b" \t", b"", "white space before a request"),
+    (b"", b"  ", "white space behind a request"),
+];
+
+/// The answer to a request with bytes around it.
+async fn spaced(session: &mut Session, before: &[u8], after: &[u8]) -> Reply {
+    let (id, bytes) = line(session);
     let from = session.wire.received.len();
-    session.wire.send_bytes(b"\n\n");
-    session.wire.send_bytes(&[b" \t".as_slice(), &bytes, b"  \n"].concat());
-    let reply = session.answer_to(&id, from, ANSWER_WITHIN).await;
-    let message = "a request after blank lines, with spaces around it, is not answered";
-    lab.expect("input.blank-lines", reply.is_answer(), message, "an answer", &reply.say());
+    session.wire.send_bytes(&[before, &bytes, after, b"\n"].concat());
+    session.answer_to(&id, from, ANSWER_WITHIN).await
+}
+
+/// Half a JSON text alone would let a server that reads over line ends wait for the rest.
+async fn not_json(lab: &mut Lab) -> Result<(), Trouble> {
+    let mut session = lab.open_rough().await?;
+    let half: &[u8] = b"{\"jsonrpc\": \"2.0\", \"id\": 1, \"method\": \n";
+    for (bytes, what) in [(b"no JSON\n".as_slice(), "plain words"), (half, "half a JSON text")] {
+        session.wire.send_bytes(bytes);
+        let method = session.sign_of_life();
+        let reply = session.ask(method, json!({})).await;
+        let message = format!("after a line with {what} the next request is not answered");
+        let expected = "an answer to the next request";
+        lab.expect("input.not-json", reply.is_answer(), &message, expected, &reply.say());
+        if !reply.is_answer() {
+            break;
+        }
+    }
     Ok(())
 }
 

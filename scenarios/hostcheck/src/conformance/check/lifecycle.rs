@@ -46,13 +46,16 @@ async fn initialize(lab: &mut Lab) -> Result<(), Trouble> {
     Ok(())
 }
 
+/// Versions that there are not: older and newer than all. A server may compare versions as texts.
+const NO_VERSIONS: [&str; 2] = ["1999-01-01", "2099-01-01"];
+
 async fn unknown_version(lab: &mut Lab) -> Result<(), Trouble> {
     let mut session = lab.fresh()?;
-    let reply = session.ask_within("initialize", initialize_params("2099-01-01"), START_WITHIN).await;
+    let reply = session.ask_within("initialize", initialize_params(NO_VERSIONS[1]), START_WITHIN).await;
     let said = reply.say();
     let result = reply.result().cloned().unwrap_or_default();
     let named = result.get("protocolVersion").and_then(Value::as_str);
-    let Some(named) = named.filter(|named| *named != "2099-01-01") else {
+    let Some(named) = named.filter(|named| *named != NO_VERSIONS[1]) else {
         let message = "an unknown version is not answered with one that the server supports";
         lab.fail("initialize.other-version", message, "a result with another protocolVersion", &said);
         lab.skip("initialize.latest-version", "no other version was named");
@@ -73,6 +76,14 @@ async fn unknown_version(lab: &mut Lab) -> Result<(), Trouble> {
         let message = "the version that the server names is refused when it is asked for";
         lab.expect("initialize.other-version", kept, message, named, &reply.say());
     }
+    drop(session);
+    let mut older = lab.fresh()?;
+    let reply = older.ask_within("initialize", initialize_params(NO_VERSIONS[0]), START_WITHIN).await;
+    let of_older = reply.result().and_then(|result| result["protocolVersion"].as_str());
+    let message = "an unknown version that is older is not answered with one that the server supports";
+    let expected = "a result with another protocolVersion";
+    let is_other = of_older.is_some_and(|version| version != NO_VERSIONS[0]);
+    lab.expect("initialize.other-version", is_other, message, expected, &reply.say());
     let check = "initialize.latest-version";
     if let Some(newest) = lab.found.newest_legacy().map(Version::as_str) {
         let message = "the version offered is not the newest that the server supports";

@@ -15,7 +15,7 @@ use crate::conformance::blame::{Blame, Known};
 use crate::conformance::busy;
 use crate::conformance::check::ends_the_server;
 use crate::conformance::discover::{Discovered, Speaks};
-use crate::conformance::meeting::{CALL_WITHIN, EXIT_WITHIN, Met};
+use crate::conformance::meeting::{CALL_WITHIN, EXIT_WITHIN, Met, RESTS};
 use crate::conformance::outcome::{self, Observed, Outcome};
 use crate::conformance::session::Reply;
 use crate::support::told_end;
@@ -387,6 +387,11 @@ impl Seen<'_> {
                     _ if raw.is_some() => "the host refuses the result of a call".to_owned(),
                     _ => "a call brings no answer of the server".to_owned(),
                 };
+                if met.rested && !answered && raw.is_none() {
+                    // Other calls may be answered, and the silence may be why this one is not.
+                    let silence = format!("it came after {} s without a message", RESTS.as_secs());
+                    return met.fail(&message, "an answer", &Observed::telling(silence));
+                }
                 met.expect(answered, &message, "an answer", &said)
             }
         }
