@@ -21,6 +21,9 @@ struct Known {
     /// Others may write this too, so it does not show the SDK.
     #[serde(default)]
     common: bool,
+    /// Every server on it fails so, whatever its author writes: one that keeps the row is on another SDK.
+    #[serde(default)]
+    always: bool,
     /// What in a server's own code causes the same answer, if anything does.
     #[serde(default)]
     or_yours: Option<String>,
@@ -54,12 +57,22 @@ pub(super) fn signs(mut rows: Vec<Placed>, judged: &[Judged]) -> Vec<Placed> {
 }
 
 impl Sdks {
-    /// Those with the most signs among these failures.
-    pub(super) fn of<'a>(judged: impl Iterator<Item = &'a Judged>) -> Self {
+    /// Those with the most signs among these failures, without those that fail where the server does not.
+    pub(super) fn of<'a>(judged: impl Iterator<Item = &'a Judged> + Clone) -> Self {
+        let of_row = |row: &'static str| judged.clone().filter(move |one| one.row == row);
+        let keeps = |row| {
+            of_row(row).any(|one| one.outcome == Outcome::Passed)
+                && !of_row(row).any(|one| matches!(one.outcome, Outcome::Failed(_) | Outcome::Flaky(_)))
+        };
+        let refuted: BTreeSet<&str> = KNOWN
+            .iter()
+            .filter(|known| known.always && keeps(&known.row))
+            .flat_map(|known| known.sdks.iter().map(String::as_str))
+            .collect();
         let mut rows: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
         for one in judged {
             for known in KNOWN.iter().filter(|known| known.shows_the_sdk() && known.fits(one)) {
-                for sdk in &known.sdks {
+                for sdk in known.sdks.iter().filter(|sdk| !refuted.contains(sdk.as_str())) {
                     rows.entry(sdk).or_default().insert(&known.row);
                 }
             }
@@ -148,6 +161,31 @@ mod tests {
         let other = failed("tools.structured-text", r#"{"structuredContent":{"sum":2}}"#);
         assert!(Sdks::of([&wrapped].into_iter()).origin(&wrapped).sdks.is_empty(), "others wrap results too");
         assert_eq!((sdks.origin(&wrapped).sdks.len(), sdks.origin(&other).sdks.len()), (1, 0));
+    }
+
+    /// A server that was tried, by hand and on no SDK, has the same words.
+    #[test]
+    fn an_sdk_that_fails_where_the_server_does_not_is_not_the_servers() {
+        let unknown = failed(
+            "tools.unknown",
+            r#"result {"content":[{"text":"Unknown tool: hostcheck.no-such-tool"}],"isError":true}"#,
+        );
+        let keeps = Judged::bare("messages.unknown-method", "2025-11-25", Outcome::Passed);
+        let fails = failed(
+            "messages.unknown-method",
+            r#"error {"code":-32602,"message":"Invalid request parameters","data":""}"#,
+        );
+        let origin = |judged: &[&Judged]| Sdks::of(judged.iter().copied()).origin(&unknown);
+        let by_hand = origin(&[&unknown, &keeps]);
+        assert_eq!(by_hand.sdks, BTreeSet::from(["Python SDK 2.3.0"]));
+        assert_eq!(by_hand.or_yours, Some("a handler of your own that answers so"));
+        let on_an_sdk = origin(&[&unknown, &fails]);
+        assert!(
+            on_an_sdk.sdks.contains("Python SDK 1.30.0") && on_an_sdk.or_yours.is_none(),
+            "{on_an_sdk:?}"
+        );
+        // It failed in another version.
+        assert_eq!(origin(&[&unknown, &fails, &keeps]), on_an_sdk);
     }
 
     /// Asked by hand of the least server on it, which has one tool: no error of it has words of its own.

@@ -7,7 +7,8 @@ use super::probe::probes;
 use super::prompts::{METHOD_NOT_FOUND, NO_PROMPT, expect_invalid};
 use super::resources::{NOWHERE, is_unknown};
 use crate::conformance::lab::{Lab, Trouble};
-use crate::conformance::session::{ANSWER_WITHIN, START_WITHIN, initialize_params};
+use crate::conformance::outcome::Observed;
+use crate::conformance::session::{ANSWER_WITHIN, Reply, START_WITHIN, initialize_params};
 
 probes! {
     "initialize" ["initialize.answered", "initialize.same-version", "initialize.ready"]
@@ -52,12 +53,12 @@ const NO_VERSIONS: [&str; 2] = ["1999-01-01", "2099-01-01"];
 async fn unknown_version(lab: &mut Lab) -> Result<(), Trouble> {
     let mut session = lab.fresh()?;
     let reply = session.ask_within("initialize", initialize_params(NO_VERSIONS[1]), START_WITHIN).await;
-    let said = reply.say();
     let result = reply.result().cloned().unwrap_or_default();
     let named = result.get("protocolVersion").and_then(Value::as_str);
     let Some(named) = named.filter(|named| *named != NO_VERSIONS[1]) else {
         let message = "an unknown version is not answered with one that the server supports";
-        lab.fail("initialize.other-version", message, "a result with another protocolVersion", &said);
+        let expected = "a result with another protocolVersion";
+        lab.fail("initialize.other-version", message, expected, &named_in(&reply));
         lab.skip("initialize.latest-version", "no other version was named");
         return Ok(());
     };
@@ -83,7 +84,7 @@ async fn unknown_version(lab: &mut Lab) -> Result<(), Trouble> {
     let message = "an unknown version that is older is not answered with one that the server supports";
     let expected = "a result with another protocolVersion";
     let is_other = of_older.is_some_and(|version| version != NO_VERSIONS[0]);
-    lab.expect("initialize.other-version", is_other, message, expected, &reply.say());
+    lab.expect("initialize.other-version", is_other, message, expected, &named_in(&reply));
     let check = "initialize.latest-version";
     if let Some(newest) = lab.found.newest_legacy().map(Version::as_str) {
         let message = "the version offered is not the newest that the server supports";
@@ -93,6 +94,12 @@ async fn unknown_version(lab: &mut Lab) -> Result<(), Trouble> {
         lab.skip(check, "the server speaks no version that opens with `initialize`");
     }
     Ok(())
+}
+
+/// The version that an answer to `initialize` names, or what came in its place.
+fn named_in(reply: &Reply) -> Observed {
+    let named = reply.result().and_then(|result| result["protocolVersion"].as_str());
+    named.map_or_else(|| reply.say(), |named| Observed::telling(format!("protocolVersion {named}")))
 }
 
 async fn never_modern(lab: &mut Lab) -> Result<(), Trouble> {

@@ -347,7 +347,11 @@ async fn mistakes(lab: &mut Lab) -> Result<(), Trouble> {
     };
     let reply = session.ask("tools/call", params).await;
     let wrong_code = format!("{what} {}", reply.instead_of_the_code("that of invalid params"));
-    let message = if reply.is_answer() { format!("{what} is no protocol error") } else { wrong_code.clone() };
+    let message = if reply.is_answer() {
+        format!("{what} is not answered with a protocol error")
+    } else {
+        wrong_code.clone()
+    };
     lab.expect("tools.malformed-call", reply.code().is_some(), &message, "an error", &reply.say());
     lab.expect(
         "tools.malformed-code",
@@ -369,7 +373,7 @@ fn instead_of_an_error(reply: &Reply) -> &'static str {
     match reply {
         Reply::Gone => "ends the server",
         Reply::Silent | Reply::Misaddressed(_) => "is not answered",
-        Reply::Result(_) | Reply::Error(_) => "is no protocol error",
+        Reply::Result(_) | Reply::Error(_) => "is not answered with a protocol error",
     }
 }
 
