@@ -15,7 +15,7 @@ use super::busy;
 use super::check;
 use super::discover::Discovered;
 use super::lab::Wishes;
-use super::meeting::{Met, meet};
+use super::meeting::{Met, Script, meet};
 use super::outcome::{Judged, Outcome, over_tries};
 use super::plan::Plan;
 use super::row::{HOSTS, Placed};
@@ -46,12 +46,12 @@ pub(crate) async fn judge(
     let picked = pick_tool(&plan.wishes, found);
     let tool = || picked.as_ref().map(|(name, _)| name.as_str());
     let has_tools = found.newest().is_some_and(|speaks| !speaks.tools.items.is_empty());
-    let call = (picked.as_ref().ok(), has_tools);
+    let script = Script { tool: picked.as_ref().ok(), has_tools, rests: plan.full };
     // On a busy machine a server waits for a processor, and a limit that passes meanwhile says nothing of the server.
     let again = || async {
         let slowdown = if plan.target.has_process() { busy::slowdown() } else { 1.0 };
         let host = busy::stretched(profile, slowdown);
-        let mut met = meet(&host, server_name, &plan.target, &plan.wishes, call).await;
+        let mut met = meet(&host, server_name, &plan.target, &plan.wishes, script, turns, None).await;
         if slowdown > 1.0 {
             let note = format!("the machine is busy: the host's limits were stretched {slowdown:.1} times");
             met.record.note(0, Lane::Event, &note);
@@ -60,8 +60,8 @@ pub(crate) async fn judge(
     };
     let is_late = |met: &Met| Seen { profile, server: server_name, found, met, tool: tool() }.is_late();
     let first = {
-        let _turn = turns.beside().await;
-        meet(profile, server_name, &plan.target, &plan.wishes, call).await
+        let turn = turns.beside().await;
+        meet(profile, server_name, &plan.target, &plan.wishes, script, turns, turn).await
     };
     let mut tries = vec![first];
     let mut was_alone = true;

@@ -10,12 +10,13 @@ use fake_hosts::{Action, Carrier, HostMachine, HostOptions, Outcome as CallOutco
 use reports::event::Lane;
 use schemas::{Direction, WireValidator};
 use serde_json::Value;
-use tokio::sync::mpsc;
+use tokio::sync::{SemaphorePermit, mpsc};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::blame::Blames;
 use super::lab::Wishes;
 use super::target::Target;
+use super::turns::Turns;
 use super::wire::{Broken, Record};
 
 /// Orders and events that may wait.
@@ -89,14 +90,27 @@ pub(crate) struct Moments {
     pub(crate) ended: Option<usize>,
 }
 
+/// What the host does once it is connected.
+#[derive(Clone, Copy)]
+pub(crate) struct Script<'a> {
+    /// The one call of its model.
+    pub(crate) tool: Option<&'a (String, Value)>,
+    pub(crate) has_tools: bool,
+    /// Whether it is silent before the call for [`RESTS`].
+    pub(crate) rests: bool,
+}
+
 /// Connects a host to the server and gives what happened. A host that opens without the list of a server that has tools
-/// is waited for: some begin their first turn without the tools of a slow server, and have them in the next one.
+/// is waited for: some begin their first turn without the tools of a slow server, and have them in the next one. A `turn`
+/// beside others is given up while the host is silent.
 pub(crate) async fn meet(
     profile: &Arc<Profile>,
     server_name: &str,
     target: &Target,
     wishes: &Wishes,
-    (tool, has_tools): (Option<&(String, Value)>, bool),
+    Script { tool, has_tools, rests }: Script<'_>,
+    turns: &Turns,
+    mut turn: Option<SemaphorePermit<'_>>,
 ) -> Met {
     let mut met = Met {
         record: Record { secrets: wishes.secrets.clone(), ..Record::default() },
@@ -110,12 +124,13 @@ pub(crate) async fn meet(
     let mut server = target.server();
     let mut validator = WireValidator::at_host();
     let driving = drive(machine, &mut server, order_queue, events);
-    let rests = |tool: Option<&(String, Value)>| {
-        if wishes.quick || tool.is_none() {
-            begin(&orders, tool)
-        } else {
-            (Step::Resting, Instant::now() + RESTS)
+    let held = turn.is_some();
+    let rest = |tool: Option<&(String, Value)>, turn: &mut Option<SemaphorePermit<'_>>| {
+        if !rests || tool.is_none() {
+            return begin(&orders, tool);
         }
+        *turn = None;
+        (Step::Resting, Instant::now() + RESTS)
     };
     let playing = async {
         let mut deadline = Instant::now() + OPEN_WITHIN;
@@ -127,6 +142,9 @@ pub(crate) async fn meet(
                 Err(_) if step == Step::Ending => return,
                 Err(_) if step == Step::Resting => {
                     met.rested = true;
+                    if held {
+                        turn = turns.beside().await;
+                    }
                     (step, deadline) = begin(&orders, tool);
                     continue;
                 }
@@ -145,7 +163,7 @@ pub(crate) async fn meet(
                 (Step::Opening, HostEventKind::Ready) => {
                     (step, deadline) = (Step::Listing, Instant::now() + REST_WITHIN);
                     if met.tools_text.is_some() || !has_tools {
-                        (step, deadline) = rests(tool);
+                        (step, deadline) = rest(tool, &mut turn);
                     }
                 }
                 (Step::Opening, HostEventKind::Failed(_)) => {
@@ -153,7 +171,7 @@ pub(crate) async fn meet(
                     act(&orders, Action::Exit);
                 }
                 (Step::Listing, HostEventKind::Model(entry)) if entry.carrier == Carrier::Tools => {
-                    (step, deadline) = rests(tool);
+                    (step, deadline) = rest(tool, &mut turn);
                 }
                 (Step::Calling, HostEventKind::CallDone { .. }) => {
                     act(&orders, Action::EndTurn);
