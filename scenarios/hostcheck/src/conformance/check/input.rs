@@ -112,7 +112,7 @@ async fn white_space(lab: &mut Lab) -> Result<(), Trouble> {
             causes.push(what);
         }
     }
-    let what = if causes.is_empty() { "all of them".to_owned() } else { causes.join(" and ") };
+    let what = if causes.is_empty() { "only all of them together".to_owned() } else { causes.join(" and ") };
     let message = format!(
         "a request after blank lines, with white space around it, is not answered: what it can't read is {what}"
     );
