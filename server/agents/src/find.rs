@@ -240,6 +240,28 @@ mod tests {
     }
 
     #[test]
+    fn a_sign_in_is_known_by_a_variable_or_by_a_file_and_its_absence_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let by = AGENTS.iter().map(|agent| &agent.signed_in_by);
+        for by in by.filter(|by| !by.variables.is_empty() && !by.files.is_empty()) {
+            let home = folder.path().join(by.variables[0]);
+            let mut finder = SystemFinder { user_home: Some(home.clone()), ..SystemFinder::default() };
+            assert_eq!(finder.signed_in(by), None);
+            finder.variables.insert(by.variables[0].to_owned(), OsString::new());
+            assert_eq!(finder.signed_in(by), None, "an empty variable is none");
+            let file = home.join(by.folder.1).join(by.files[0]);
+            std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+            std::fs::write(file, "{}").unwrap();
+            assert_eq!(finder.signed_in(by), Some(true));
+            // The agent's own variable names another folder, and nothing is there.
+            finder.variables.insert(by.folder.0.to_owned(), home.join("other").into());
+            assert_eq!(finder.signed_in(by), None);
+            finder.variables.insert(by.variables[0].to_owned(), "secret".into());
+            assert_eq!(finder.signed_in(by), Some(true));
+        }
+    }
+
+    #[test]
     fn the_version_is_that_of_the_package_behind_the_link() {
         let folder = tempfile::tempdir().unwrap();
         let package = folder.path().join("lib/node_modules/@github/copilot");

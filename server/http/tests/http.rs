@@ -315,6 +315,24 @@ async fn requests_that_stand_alone_share_a_connection_and_keep_their_own_ids() {
 }
 
 #[tokio::test]
+async fn what_the_server_refuses_is_refused_over_http_too() {
+    with_server(|server| async move {
+        for (method, params) in [
+            ("tasks/get", json!({"taskId": "none"})),
+            ("tasks/update", json!({"taskId": "none", "inputResponses": {}})),
+            ("tasks/cancel", json!({"taskId": "none"})),
+            ("prompts/get", json!({"name": "none"})),
+            ("tools/call", json!({"name": "none", "arguments": {}})),
+        ] {
+            let response = server.request(&modern(1, method, params)).send().await.unwrap();
+            let said = response.text().await.unwrap();
+            assert!(said.contains(r#""error":{"#) && !said.contains(r#""result":"#), "{method}: {said}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_call_that_needs_something_of_the_user_comes_again() {
     with_server(|server| async move {
         let ask = |id: u64, more: Value| {

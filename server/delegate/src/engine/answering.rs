@@ -17,6 +17,15 @@ use crate::task::{Resumption, Step, TaskId, Tokens};
 /// The last tokens of a question, which every server computes anew.
 const ANEW_TOKENS_MAX: u64 = 8;
 
+/// The shortest answer whose speed is measured; of a shorter one the time on the wire would be measured.
+const MEASURED_LEAST: Duration = Duration::from_millis(100);
+
+/// The speed of an answer of so many tokens, from its first piece to its end.
+fn tokens_per_second(tokens: u64, took: Duration) -> Option<f64> {
+    #[expect(clippy::cast_precision_loss, reason = "a speed needs no more")]
+    (took >= MEASURED_LEAST && tokens > 0).then(|| tokens as f64 / took.as_secs_f64())
+}
+
 /// Whether the server had kept all of the question.
 fn is_proven(usage: &Usage) -> bool {
     usage.input > 0 && usage.cached.is_some_and(|cached| cached + ANEW_TOKENS_MAX >= usage.input)
@@ -159,10 +168,8 @@ impl Core {
 
     fn end_step(&mut self, asking: Asking, answer: Answer) -> Result<(), StoreError> {
         self.model_is_there();
-        let elapsed = asking.first_piece_at.map_or(0.0, |at| at.elapsed().as_secs_f64());
-        #[expect(clippy::cast_precision_loss, reason = "a speed needs no more")]
-        let measured =
-            (elapsed > 0.1 && answer.usage.output > 0).then(|| answer.usage.output as f64 / elapsed);
+        let elapsed = asking.first_piece_at.map(|at| at.elapsed()).unwrap_or_default();
+        let measured = tokens_per_second(answer.usage.output, elapsed);
         self.tokens_per_second = answer.usage.tokens_per_second.or(measured).or(self.tokens_per_second);
         let tools = if asking.tools_offered { self.toolbox.tools() } else { Vec::new() };
         let mut notes = asking.notes;
@@ -206,5 +213,17 @@ impl Core {
         let says = if end.step.requests.is_empty() { "Finishing" } else { "Reading the answer" };
         self.tell(Event::Progress { task: asking.task, says: says.to_owned(), percent, call: None });
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_speed_of_an_answer_is_measured_where_it_takes_long_enough() {
+        let at = |tokens, ms| tokens_per_second(tokens, Duration::from_millis(ms));
+        assert_eq!((at(50, 2_000), at(12, 100)), (Some(25.0), Some(120.0)));
+        assert_eq!((at(50, 99), at(0, 2_000)), (None, None));
     }
 }

@@ -2,7 +2,7 @@
 //! interrupted can be compared with one that was not, to the byte.
 //!
 //! A request reads `plan NAME words=W tools=T`: one step for each letter of T (`w` a tool that must not be cut, `s` one that
-//! is stopped, `r` one that only reads), then an answer. Each step has W words.
+//! is stopped, `r` one that only reads, `l` one that reads and is stopped), then an answer. Each step has W words.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use entraclaw_delegate::{Patience, Task, ToolOutcome, Toolbox};
 use entraclaw_models::{
     Answer, Facts, Held, Model, ModelError, Piece, Question, Role, Stop, ToolRequest, ToolSchema, Usage,
 };
-use futures_util::future::BoxFuture;
+use futures_util::future::{BoxFuture, pending};
 use serde_json::{Map, json};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Duration, Instant, sleep};
@@ -83,6 +83,8 @@ pub(crate) struct World {
     /// Time between two words.
     pub(crate) word_ms: u64,
     pub(crate) tool_ms: u64,
+    /// How many of the next tools do not hear that they are to stop, and never end.
+    pub(crate) deaf: u32,
     pub(crate) asked: Vec<Asked>,
     open: usize,
     /// Errors that the next questions get, each after so many words.
@@ -227,6 +229,7 @@ fn tool(plan: &Plan, step: usize, kind: char) -> ToolRequest {
         'w' => "write",
         's' => "slow",
         'r' => "read",
+        'l' => "look",
         _ => "unheard_of",
     };
     ToolRequest { id: plan.call(step), name: name.to_owned(), arguments: json!({"path": plan.call(step)}) }
@@ -241,15 +244,15 @@ impl Toolbox for Fakes {
             description: "A tool.".to_owned(),
             parameters: parameters.clone(),
         };
-        ["write", "slow", "read"].map(tool).to_vec()
+        ["write", "slow", "read", "look"].map(tool).to_vec()
     }
 
     fn patience(&self, name: &str) -> Patience {
-        if name == "slow" { Patience::Stop } else { Patience::Wait }
+        if matches!(name, "slow" | "look") { Patience::Stop } else { Patience::Wait }
     }
 
     fn writes(&self, name: &str) -> bool {
-        name != "read"
+        !matches!(name, "read" | "look")
     }
 
     fn needs_approval(&self, _request: &ToolRequest) -> Option<String> {
@@ -266,11 +269,16 @@ impl Toolbox for Fakes {
         mut stop: watch::Receiver<bool>,
     ) -> BoxFuture<'a, ToolOutcome> {
         Box::pin(async move {
-            let tool_ms = {
+            let (tool_ms, is_deaf) = {
                 let mut world = self.world();
                 *world.begun.entry(request.id.clone()).or_default() += 1;
-                world.tool_ms
+                let is_deaf = world.deaf > 0;
+                world.deaf = world.deaf.saturating_sub(1);
+                (world.tool_ms, is_deaf)
             };
+            if is_deaf {
+                return pending().await;
+            }
             let was_stopped = tokio::select! {
                 biased;
                 _ = stop.wait_for(|stop| *stop) => true,

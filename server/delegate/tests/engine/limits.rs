@@ -120,6 +120,24 @@ async fn a_tool_that_never_ends_is_stopped() {
     assert!(result.text.contains("stopped after 1 s"), "{}", result.text);
 }
 
+/// A person comes while a tool runs that does not hear that it is to stop: it is left behind after the time that it has.
+#[tokio::test(start_paused = true)]
+async fn a_deaf_tool_is_called_again_only_if_it_changes_nothing() {
+    for (tool, runs, status) in [("l", 2, "success"), ("s", 1, "unknown")] {
+        let rig = Rig::new();
+        rig.fakes.world().deaf = 1;
+        let plan = Plan::new("host", 1, tool);
+        let host = rig.host("claude-code", &plan).await;
+        sleep(Duration::from_millis(20)).await;
+        let person = rig.person(&Plan::new("me", 1, "")).await;
+        assert_eq!(rig.ended(&person).await.task.state, TaskState::Completed);
+        let done = rig.ended(&host).await;
+        assert_eq!((done.task.state, done.task.result), (TaskState::Completed, Some(plan.answer())));
+        assert_eq!(done.calls[0].result.clone().unwrap().status, status, "{tool}");
+        assert_eq!(rig.fakes.world().begun.get(&plan.call(0)), Some(&runs), "{tool}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn malformed_calls_are_answered_to_the_model_and_counted() {
     let rig = Rig::new();

@@ -360,7 +360,7 @@ async fn capabilities_status_and_issues_say_what_is_known() {
             "name": "scripted", "context_length": 32_768, "strengths": [], "tools": true,
             "tokens_per_second": null, "reported_issues": {}
         }],
-        "tools": ["write", "slow", "read"],
+        "tools": ["write", "slow", "read", "look"],
         "max_concurrent_tasks": 1,
         "rate_limit": {"requests_per_minute": 100}
     });

@@ -54,6 +54,8 @@ mod system {
             assert!(!super::super::has_ended(&id));
             assert!(super::super::has_ended(&format!("{}-1", std::process::id())));
             assert!(!super::super::has_ended("no number"));
+            // Where the host has ended, the system's first process is the parent, and that is no host.
+            assert_eq!((id_of(0), id_of(1)), (None, None));
         }
     }
 }

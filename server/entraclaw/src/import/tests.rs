@@ -144,6 +144,20 @@ fn positions_go_on_where_the_other_server_stopped() {
     assert!(left(&made)["chat_cursors"].contains("already"));
 }
 
+#[rstest]
+#[case::of_a_group("19:a@thread.v2", true)]
+#[case::of_the_longest_id(&format!("19:{}", "a".repeat(509)), true)]
+#[case::too_long(&format!("19:{}", "a".repeat(510)), false)]
+#[case::with_a_comma("19:a@thread.v2,19:b@thread.v2", false)]
+#[case::with_a_control_character("19:a\u{7}@thread.v2", false)]
+#[case::of_no_chat("8:orgid:a", false)]
+fn only_what_can_be_the_id_of_a_chat_is_taken(#[case] id: &str, #[case] is_taken: bool) {
+    let list = serde_json::json!({id: {"title": "Team", "added_at": "2026-11-18T10:00:00"}});
+    let found = Found { watched_chats_json: Some(list.to_string()), ..Found::default() };
+    let (text, _) = merged("", &plan(&found, |_| false)).unwrap();
+    assert_eq!(loaded(&text).teams.watchable.contains(id), is_taken, "{text}");
+}
+
 /// The other server's two forms of the list, and the configuration that follows.
 #[rstest]
 #[case::plain(Some("19:a@thread.v2\n"), None)]

@@ -534,6 +534,28 @@ fn a_setup_with_context_writes_the_skill_where_the_host_reads_skills() {
     }
 }
 
+#[rstest]
+#[case(Host::Cursor, Scope::User, "/home/alice/.cursor/mcp.json", "mcpServers")]
+#[case(Host::Cursor, Scope::Project, "/srv/tool/.cursor/mcp.json", "mcpServers")]
+#[case(Host::Vscode, Scope::User, "/home/alice/.config/Code/User/mcp.json", "servers")]
+#[case(Host::Vscode, Scope::Project, "/srv/tool/.vscode/mcp.json", "servers")]
+fn an_editor_gets_the_file_that_it_reads(
+    #[case] host: Host,
+    #[case] scope: Scope,
+    #[case] path: &str,
+    #[case] servers: &str,
+) {
+    let recipe = recipe(&request(host, scope));
+    assert_eq!(recipe.files.len(), 1);
+    assert_eq!(recipe.files[0].paths, [PathBuf::from(path)]);
+    let text: Value = serde_json::from_str(&fresh(&recipe.files[0].content)).unwrap();
+    let entry = &text[servers]["entraclaw"];
+    assert_eq!(entry["command"], "/opt/entraclaw", "{text}");
+    // Only VS Code wants to be told how the server is reached.
+    assert_eq!(entry.get("type").is_some(), host == Host::Vscode, "{text}");
+    assert_eq!(recipe.launch == "cursor", host == Host::Cursor, "{}", recipe.launch);
+}
+
 #[test]
 fn a_default_carrier_is_named_and_can_be_left_out() {
     let plain = request(Host::QwenCode, Scope::User);

@@ -182,6 +182,18 @@ mod tests {
         assert_eq!(storage.stamp(POLICY_FILE).unwrap(), before, "nothing changed, nothing is written");
     }
 
+    #[rstest]
+    #[case(io::ErrorKind::PermissionDenied, "make the home folder writable")]
+    #[case(io::ErrorKind::ReadOnlyFilesystem, "--home")]
+    #[case(io::ErrorKind::StorageFull, "free some space")]
+    #[case(io::ErrorKind::Other, "entraclaw doctor")]
+    fn a_change_that_the_disk_refuses_says_what_helps(#[case] kind: io::ErrorKind, #[case] fix: &str) {
+        let says = PolicyError::from(io::Error::from(kind)).to_string();
+        assert!(says.contains("; nothing was changed: ") && says.contains(fix), "{says}");
+        let own = PolicyError::from(io::Error::new(kind, "it is a link; remove it")).to_string();
+        assert_eq!(own, "policy.json can't be used: it is a link; remove it");
+    }
+
     #[test]
     fn a_newer_file_is_left_alone() {
         let text = r#"{"v":2,"allow":"whatever"}"#;

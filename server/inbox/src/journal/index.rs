@@ -185,6 +185,24 @@ mod tests {
         assert_eq!(index.blocks.len(), 10);
     }
 
+    /// A file whose checksum is right may still be another program's work.
+    #[test]
+    fn an_index_that_contradicts_itself_is_none() {
+        let changed = |change: &dyn Fn(&mut SegmentIndex)| {
+            let mut index = sample();
+            change(&mut index);
+            SegmentIndex::from_bytes(&index.to_bytes())
+        };
+        assert!(changed(&|_| ()).is_some());
+        assert_eq!(changed(&|index| index.blocks[1].offset = index.blocks[0].offset), None);
+        assert_eq!(changed(&|index| index.blocks[1].first_seq = index.blocks[0].first_seq), None);
+        assert_eq!(changed(&|index| index.len = index.blocks[3].offset), None);
+        assert_eq!(changed(&|index| index.last_seq = index.blocks[3].first_seq - 1), None);
+        assert!(changed(&|index| index.last_seq = index.blocks[3].first_seq).is_some());
+        assert_eq!(changed(&|index| index.blocks.clear()), None);
+        assert_eq!(changed(&|index| index.tally = Tally::default()), None);
+    }
+
     #[test]
     fn it_comes_back_from_disk_whole_or_not_at_all() {
         let bytes = sample().to_bytes();

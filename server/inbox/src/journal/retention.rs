@@ -95,7 +95,7 @@ pub(super) fn steady_since(
     match (checked_at, since) {
         (Some(checked_at), Some(since)) => {
             let step = now.duration_since(checked_at);
-            if step > step_max || step < -STEP_BACK_MAX || since > now { now } else { since }
+            if step > step_max || step < -STEP_BACK_MAX { now } else { since.min(now) }
         }
         _ => now,
     }

@@ -277,6 +277,20 @@ mod tests {
     }
 
     #[test]
+    fn a_question_that_was_not_sent_is_forgotten_and_no_other_one() {
+        let storage = MemoryStorage::new();
+        let others = [question("abcdf", 0), Question { chat_id: "group".to_owned(), ..question("abcde", 0) }];
+        for question in others.iter().cloned().chain([question("abcde", 0)]) {
+            assert!(ask(&storage, question).unwrap());
+        }
+        forget(&storage, &question("abcde", 1)).unwrap();
+        assert_eq!(questions(&storage).questions.len(), 3, "it was noted at another time");
+        forget(&storage, &question("abcde", 0)).unwrap();
+        assert_eq!(questions(&storage).questions, others);
+        assert_eq!(take(&storage, &answer("abcde", Behavior::Allow, 1)).unwrap(), Taken::NotAsked);
+    }
+
+    #[test]
     fn an_unreadable_book_answers_nothing_and_is_begun_anew() {
         let storage = MemoryStorage::new();
         storage.set_bytes(BOOK_FILE, b"{\"v\":1,\"quest");

@@ -105,6 +105,17 @@ mod tests {
     }
 
     #[test]
+    fn a_comma_between_two_messages_counts_too() {
+        let both = json_bytes(&message("short")) + json_bytes(&message("another"));
+        for (bytes_max, is_cut) in [(both + 2, false), (both + 1, true), (both, true)] {
+            let mut messages = [message("short"), message("another")];
+            fit(&mut messages, bytes_max);
+            let cut = messages.each_ref().map(|message| message.rest_since_id.is_some());
+            assert_eq!(cut, [false, is_cut], "{bytes_max}");
+        }
+    }
+
+    #[test]
     fn a_message_that_fits_is_not_cut() {
         let mut messages = [message("short"), message("&lt;b&gt;")];
         let before = messages.clone();

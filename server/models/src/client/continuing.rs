@@ -97,6 +97,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn both_questions_are_of_the_same_conversation_and_the_second_of_a_tool_too() {
+        let (plain, with_tool) = (plain(), with_tool());
+        let roles = |question: &Question| question.turns.iter().map(|turn| turn.role).collect::<Vec<_>>();
+        assert_eq!(roles(&plain), [Role::System, Role::User]);
+        assert_eq!(roles(&with_tool), [Role::System, Role::User, Role::Assistant, Role::Tool]);
+        assert_eq!(with_tool.turns[..2], plain.turns[..]);
+        assert_eq!(with_tool.turns[3].answers.as_ref(), Some(&with_tool.turns[2].tool_requests[0].id));
+        // Both are cut where the model has begun to answer, and cost no more than one token.
+        for question in [&plain, &with_tool] {
+            assert_eq!((question.said.as_deref(), question.tokens_max), (Some(SAID), Some(1)));
+        }
+        assert!(plain.tools.is_empty() && with_tool.tools.len() == 1);
+    }
+
+    #[test]
     fn blanks_are_neither_lost_nor_said_twice() {
         let rest = |said: &'static str, pieces: &[&str]| {
             let (sent, mut blanks) = Blanks::split(said);

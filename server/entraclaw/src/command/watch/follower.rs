@@ -244,6 +244,22 @@ mod tests {
         assert_eq!(opened(&disk, &[]), (vec![], 0));
     }
 
+    #[test]
+    fn what_may_still_be_shown_is_not_acknowledged_before_it_is_printed() {
+        let (disk, journal) = fixture();
+        drop(follower(&disk, &[]));
+        let (full, rest) = (u32::try_from(PAGE).unwrap(), 3);
+        write(&journal, Channel::Teams, 0..full + rest);
+        let mut killed = follower(&disk, &[]);
+        assert_eq!(killed.backlog().unwrap().newest.len(), BACKLOG_LINES_MAX);
+        drop(killed);
+        // The second page was short, so lines of the first are among those that were to be printed.
+        assert_eq!(
+            opened(&disk, &[]),
+            ((full + rest - 20..full + rest).collect(), u64::from(full + rest) - 20)
+        );
+    }
+
     #[rstest::rstest]
     #[case(20, 0)]
     #[case(21, 1)]

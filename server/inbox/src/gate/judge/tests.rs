@@ -214,9 +214,11 @@ fn strangers_are_told_a_code_where_the_operator_wants_it_only() {
     let (tenant_id, object_id) = person(BOB).ids().unwrap();
     let bob =
         Stranger { tenant_id, object_id, name: None, chat_id: "chat-b".to_owned(), channel: Channel::Teams };
-    assert_eq!(gate(&storage).meet(&bob), None);
+    let without = gate(&storage);
+    assert_eq!((without.pairs(), without.meet(&bob)), (false, None));
     let clock: Arc<dyn Clock> = Arc::new(StoppedClock);
     let (gate, mut queue) = gate(&storage).with_pairing(clock, Arc::new(SplitMix::seeded(1)));
+    assert!(gate.pairs());
     let reply = gate.meet(&bob).unwrap();
     assert_eq!(queue.try_recv().unwrap(), reply);
     assert_eq!((gate.meet(&bob), gate.refresh()), (None, None), "asking changes nothing for anybody");

@@ -165,3 +165,11 @@ fn a_stamp_is_of_a_file_and_changes_with_it() {
     assert_eq!(stamp(), None);
     assert!(home.disk.stamp("a").is_err(), "a folder is no file");
 }
+
+#[cfg(unix)]
+#[test]
+fn the_room_that_is_left_is_told() {
+    let home = Home::filled();
+    // What can hold a test can hold more than one block.
+    assert!(home.disk.health().free_bytes.unwrap() > 1_000_000);
+}
