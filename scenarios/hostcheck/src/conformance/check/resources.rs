@@ -10,6 +10,8 @@ use crate::conformance::lab::{Lab, Trouble};
 use crate::conformance::outcome::Outcome;
 use crate::conformance::session::Reply;
 
+/// Most resources that are tried for a subscription.
+const SUBSCRIBED_MAX: usize = 8;
 /// The most resources that are read.
 const READ_MAX: usize = 6;
 /// Codes by which a server says that it does not have a resource, or does not serve any.
@@ -125,7 +127,7 @@ async fn subscribe(lab: &mut Lab) -> Result<(), Trouble> {
         return Ok(());
     }
     let uris = session.names("resources/list", "resources", "uri").await;
-    let Some(uri) = uris.first() else {
+    if uris.is_empty() {
         let reply = session.ask("resources/subscribe", json!({"uri": NOWHERE})).await;
         if is_unknown(&reply, NOWHERE) {
             let message = "subscriptions are declared, and `resources/subscribe` is an unknown method";
@@ -134,11 +136,30 @@ async fn subscribe(lab: &mut Lab) -> Result<(), Trouble> {
             lab.skip(check, "the server lists no resources");
         }
         return Ok(());
-    };
-    for method in ["resources/subscribe", "resources/unsubscribe"] {
-        let reply = session.ask(method, json!({"uri": uri})).await;
-        let message = format!("subscriptions are declared, and `{method}` has no result");
-        lab.expect(check, reply.result().is_some(), &message, "{}", &reply.say());
     }
+    let mut told = Vec::new();
+    for uri in uris.iter().take(SUBSCRIBED_MAX) {
+        let reply = session.ask("resources/subscribe", json!({"uri": uri})).await;
+        if reply.result().is_some() {
+            lab.pass(check);
+            let reply = session.ask("resources/unsubscribe", json!({"uri": uri})).await;
+            let message = "subscriptions are declared, and `resources/unsubscribe` has no result";
+            lab.expect(check, reply.result().is_some(), message, "{}", &reply.say());
+            return Ok(());
+        }
+        told.push(reply);
+    }
+    // What is refused may be one resource and not the others; an unknown method is neither.
+    let knows_none = told.iter().any(|reply| reply.code() == Some(METHOD_NOT_FOUND));
+    let templates = session.names("resources/templates/list", "resourceTemplates", "uriTemplate").await;
+    if !knows_none && (uris.len() > told.len() || !templates.is_empty()) {
+        let why =
+            "no listed resource that was tried can be subscribed to; whether another one can is not known";
+        lab.tell(check, Outcome::CouldNotRun(why.to_owned()));
+        return Ok(());
+    }
+    let message =
+        "subscriptions are declared, and `resources/subscribe` has no result for any listed resource";
+    lab.fail(check, message, "{}", &told[0].say());
     Ok(())
 }
