@@ -7,7 +7,7 @@ use super::findings::Findings;
 use super::outcome::{Judged, Outcome};
 use super::protocol::{AFTER, WHILE};
 use super::row::{Level, Placed};
-use super::session::GONE;
+use super::session;
 
 /// How sure a cause is, and how much it binds; the order in which causes are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -139,7 +139,7 @@ fn fault(judged: &Judged, says: &str) -> Option<Fault> {
         None => (message.to_owned(), None),
     };
     let expected = seen.and_then(|seen| seen.expected.clone());
-    let ends = seen.is_some_and(|seen| seen.observed.as_deref() == Some(GONE));
+    let ends = seen.and_then(|seen| seen.observed.as_deref()).is_some_and(session::is_end);
     let seen = seen.filter(|seen| seen.tells).and_then(|seen| seen.observed.clone());
     let line = |seen: String| {
         if seen.trim().is_empty() { "an empty line".to_owned() } else { format!("the line {seen}") }

@@ -85,7 +85,14 @@ impl Reply {
 }
 
 /// What is seen of a server that ended, or closed its stdout, where an answer was due.
-pub(crate) const GONE: &str = "no answer: the server ended or closed its stdout";
+const GONE: &str = "no answer: the server ended or closed its stdout";
+/// Before the last line of its stderr, where it has one.
+const LAST_WORDS: &str = "; its stderr ends with: ";
+
+/// Whether what was seen is the end of the server.
+pub(crate) fn is_end(seen: &str) -> bool {
+    seen.starts_with(GONE)
+}
 
 /// The name of this client. It belongs to no real host, so that no server treats it as one that it knows.
 pub(crate) fn client_info() -> Value {
@@ -278,6 +285,18 @@ impl Session {
     /// Sends a request that every server answers, and gives its id.
     pub(crate) fn start_sign_of_life(&mut self) -> Value {
         self.start(self.sign_of_life(), json!({}))
+    }
+
+    /// What came; where the server ended, the last line of its stderr tells why.
+    pub(crate) fn say(&self, reply: &Reply) -> Observed {
+        let stderr = self.wire.stderr();
+        // A frame around a traceback has a last line without words.
+        match stderr.lines().rfind(|line| line.contains(char::is_alphanumeric)) {
+            Some(last) if *reply == Reply::Gone => {
+                Observed::telling(format!("{GONE}{LAST_WORDS}{}", last.trim()))
+            }
+            _ => reply.say(),
+        }
     }
 
     /// Whether the server still answers.

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::errors::{ENDS_AT_A_NOTIFICATION, GOES_ON, unknown_notification};
 use super::probe::probes;
 use super::tools;
 use crate::conformance::lab::{Lab, Trouble};
-use crate::conformance::outcome::{Observed, Outcome};
+use crate::conformance::outcome::Outcome;
 use crate::conformance::session::{ANSWER_WITHIN, GRACE, Reply, Session};
 
 /// Time for which a long call runs before it is cancelled.
@@ -28,14 +29,13 @@ probes! {
     "cancel: a call that lasts" ["cancel.long"] Both Pipes Late |lab| long(lab);
 }
 
-/// Sends a notification. Gives whether the server still answers, and the messages for which there was no
-/// request.
-async fn after(session: &mut Session, params: Option<Value>) -> (bool, Vec<String>) {
+/// Sends a cancellation. Gives the answer to a request after it, and the messages for which there was no request.
+async fn after(session: &mut Session, params: Option<Value>) -> (Reply, Vec<String>) {
     let about = params.as_ref().and_then(|params| params.get("requestId")).cloned();
     let from = session.wire.received.len();
     session.notify("notifications/cancelled", params);
     let id = session.start_sign_of_life();
-    let alive = session.answer_to(&id, from, ANSWER_WITHIN).await.is_answer();
+    let sign = session.answer_to(&id, from, ANSWER_WITHIN).await;
     let stray = session
         .later(from)
         .filter(|message| message.get("method").is_none())
@@ -43,7 +43,7 @@ async fn after(session: &mut Session, params: Option<Value>) -> (bool, Vec<Strin
         .filter(|message| !session.has_asked(message.get("id")) || message.get("id") == about.as_ref())
         .map(Value::to_string)
         .collect();
-    (alive, stray)
+    (sign, stray)
 }
 
 async fn nothing_that_runs(lab: &mut Lab) -> Result<(), Trouble> {
@@ -65,16 +65,30 @@ async fn nothing_that_runs(lab: &mut Lab) -> Result<(), Trouble> {
         ("cancel.malformed", None, "without params"),
     ];
     for (check, params, what) in tries {
-        let (alive, stray) = after(&mut session, params).await;
-        let message = format!("the server does not answer after a cancellation {what}");
-        lab.expect(check, alive, &message, "an answer", "none");
+        let (sign, stray) = after(&mut session, params).await;
+        let said = session.say(&sign);
+        let message = if sign == Reply::Gone && ends_at_any_notification(lab).await? {
+            ENDS_AT_A_NOTIFICATION.to_owned()
+        } else if sign == Reply::Gone {
+            format!("a cancellation {what} ends the server")
+        } else {
+            format!("the server does not answer after a cancellation {what}")
+        };
+        lab.expect(check, sign.is_answer(), &message, GOES_ON, &said);
         let message = format!("a cancellation {what} is answered");
         lab.expect(check, stray.is_empty(), &message, "nothing", &stray.join("\n"));
-        if !alive {
+        if !sign.is_answer() {
             session = lab.open_rough().await?;
         }
     }
     Ok(())
+}
+
+/// Whether a notification that is no cancellation ends the server too.
+async fn ends_at_any_notification(lab: &Lab) -> Result<bool, Trouble> {
+    let mut session = lab.rough()?;
+    session.open().await;
+    Ok(unknown_notification(&mut session).await == Reply::Gone)
 }
 
 /// A request that takes the server a moment, where it has one.
@@ -107,31 +121,12 @@ async fn race(lab: &mut Lab) -> Result<(), Trouble> {
         Reply::Gone => format!("the server ends when `{method}` is cancelled at once"),
         _ => format!("the server does not answer after `{method}` was cancelled at once"),
     };
-    lab.expect(
-        "cancel.race",
-        alive,
-        &message,
-        "an answer to the next request",
-        &seen_instead(&session, &sign),
-    );
+    lab.expect("cancel.race", alive, &message, "an answer to the next request", &session.say(&sign));
     // A server that answers every request twice does not do so because of a cancellation.
     let once = answers.len() <= 1 || others.len() > 1;
     let message = "a cancelled request is answered twice";
     lab.expect("cancel.race", once, message, "at most one answer", &answers.join("\n"));
     Ok(())
-}
-
-/// What came instead of an answer; where the server ended, the last line of its stderr tells why.
-fn seen_instead(session: &Session, reply: &Reply) -> Observed {
-    let stderr = session.wire.stderr();
-    // A frame around a traceback has a last line without words.
-    let last = stderr.lines().rfind(|line| line.contains(char::is_alphanumeric));
-    match (reply, last) {
-        (Reply::Gone, Some(last)) => {
-            Observed::telling(format!("the server ended; its stderr ends with: {}", last.trim()))
-        }
-        _ => reply.say(),
-    }
 }
 
 async fn long(lab: &mut Lab) -> Result<(), Trouble> {

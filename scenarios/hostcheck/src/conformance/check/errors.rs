@@ -5,12 +5,12 @@ use serde_json::{Value, json};
 
 use super::probe::probes;
 use crate::conformance::lab::{Lab, Trouble};
-use crate::conformance::session::{ANSWER_WITHIN, Reply};
+use crate::conformance::session::{ANSWER_WITHIN, Reply, Session};
 
 probes! {
     "errors: unknown things" ["errors.answered", "errors.unknown-method", "errors.ids", "errors.invalid-cursor"]
         Both Nothing |lab| unknown(lab);
-    "errors: notifications" ["errors.notification-unanswered"] Both Nothing Rough |lab| notifications(lab);
+    "errors: notifications" ["errors.notification-unanswered", "errors.notification-survived"] Both Nothing Rough |lab| notifications(lab);
     "errors: no request" ["errors.no-method", "errors.batch"] Both Pipes Rough |lab| no_request(lab);
 }
 
@@ -58,15 +58,30 @@ async fn unknown(lab: &mut Lab) -> Result<(), Trouble> {
     Ok(())
 }
 
+/// What is told of a server that ends at whatever notification, so that all questions with one tell it in the same words.
+pub(super) const ENDS_AT_A_NOTIFICATION: &str = "a notification that the server does not expect ends it";
+/// What is right after a notification.
+pub(super) const GOES_ON: &str = "an answer to the next request";
+
+/// Sends a notification that no server knows, and asks for a sign of life.
+pub(super) async fn unknown_notification(session: &mut Session) -> Reply {
+    let from = session.wire.received.len();
+    session.notify("notifications/hostcheck/no-such-notification", Some(json!({"a": 1})));
+    let id = session.start_sign_of_life();
+    session.answer_to(&id, from, ANSWER_WITHIN).await
+}
+
 async fn notifications(lab: &mut Lab) -> Result<(), Trouble> {
     let check = "errors.notification-unanswered";
     let mut session = lab.open_rough().await?;
     let from = session.wire.received.len();
-    session.notify("notifications/hostcheck/no-such-notification", Some(json!({"a": 1})));
-    let id = session.start_sign_of_life();
-    let alive = session.answer_to(&id, from, ANSWER_WITHIN).await;
-    let message = "the server does not answer after an unknown notification";
-    lab.expect(check, alive.is_answer(), message, "an answer", &alive.say());
+    let sign = unknown_notification(&mut session).await;
+    let message = match sign {
+        Reply::Gone => ENDS_AT_A_NOTIFICATION,
+        _ => "the server does not answer after an unknown notification",
+    };
+    let said = session.say(&sign);
+    lab.expect("errors.notification-survived", sign.is_answer(), message, GOES_ON, &said);
     let stray: Vec<_> = session
         .later(from)
         // A second answer to another request is no answer to this notification.
