@@ -209,7 +209,7 @@ fn counts(judged: &[Judged], rows: &[Placed]) -> String {
 /// Whether a finding about a host keeps the server from working there: what only should hold does not.
 pub(super) fn breaks_the_host(judged: &Judged, rows: &[Placed]) -> bool {
     let binds = rows.iter().any(|placed| placed.row.id == judged.row && placed.row.level == Level::Must);
-    binds && matches!(judged.outcome, Outcome::Failed(_) | Outcome::Flaky(_))
+    binds && matches!(judged.outcome, Outcome::Failed(_) | Outcome::Flaky(_)) && !judged.outcome.held_alone()
 }
 
 /// Whether the server works in a host, by what was judged there: that it opens, shows its tools and answers a call has to
@@ -263,7 +263,7 @@ fn by_verdict(all: &[(String, Works)], before: &str) -> String {
     let told = [
         named("", Works::is_counted),
         named("not known for ", |works| works == Works::NotKnown),
-        named("see below for ", |works| works == Works::No),
+        named("not in ", |works| works == Works::No),
     ];
     let told: Vec<String> = told.into_iter().flatten().collect();
     format!("{before}{}", told.join("; "))
@@ -406,8 +406,13 @@ mod tests {
         let told = works_in(&judged, &rows);
         assert_eq!(told, "3 of 3 hosts\n           claude-code 2.1.80, 2.1.148\n           codex 0.169.0");
         let told = works_in(&[passed("claude-code@2.1.148"), failed("claude-code@2.1.80")], &rows);
-        assert_eq!(told, "1 of 2 hosts\n           claude-code 2.1.148; see below for 2.1.80");
+        assert_eq!(told, "1 of 2 hosts\n           claude-code 2.1.148; not in 2.1.80");
         let told = works_in(&[passed("codex@0.169.0"), failed("opencode@1.18.33")], &rows);
-        assert_eq!(told, "1 of 2 hosts: codex@0.169.0; see below for opencode@1.18.33");
+        assert_eq!(told, "1 of 2 hosts: codex@0.169.0; not in opencode@1.18.33");
+        let flaky = || Outcome::Flaky("1 of 3 times: it is late".to_owned());
+        let told = |outcome| works_in(&[Judged::bare("hosts.opens", "codex@0.169.0", outcome)], &rows);
+        assert_eq!(told(flaky()), "0 of 1 hosts; not in codex@0.169.0");
+        // Beside other servers of the run it failed, and a host has one.
+        assert_eq!(told(flaky().and_held_alone()), "1 of 1 hosts: codex@0.169.0");
     }
 }

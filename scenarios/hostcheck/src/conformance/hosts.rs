@@ -23,9 +23,6 @@ use super::turns::Turns;
 
 pub(crate) use self::seen::checks;
 
-/// What is told of a failure that does not come again.
-const NOT_ALONE: &str = "; it failed beside other servers of this run, and not alone";
-
 /// Connects one host and judges what happened. What can depend on how busy the machine is and fails beside others is asked
 /// again while nothing else runs: a limit that was over counts only if it is over again, any other failure is one of two.
 pub(crate) async fn judge(
@@ -64,7 +61,7 @@ pub(crate) async fn judge(
         meet(profile, server_name, &plan.target, &plan.wishes, script, turns, turn).await
     };
     let mut tries = vec![first];
-    let mut was_alone = true;
+    let mut holds_alone = false;
     if is_late(&tries[0]) {
         let second = {
             let _turn = turns.alone().await;
@@ -72,15 +69,16 @@ pub(crate) async fn judge(
         };
         let differs = !is_late(&second);
         let seen = Seen { profile, server: server_name, found, met: &tries[0], tool: tool() };
-        was_alone = !differs || seen.only_wanted_time(second.opened_ms);
+        let was_alone = !differs || seen.only_wanted_time(second.opened_ms);
         if was_alone {
             tries.clear();
         }
         tries.push(second);
-        if differs && was_alone {
+        if differs {
             let _turn = turns.alone().await;
             tries.push(again().await);
         }
+        holds_alone = differs && !was_alone && !is_late(&tries[2]);
     }
     rows()
         .map(|placed| {
@@ -97,10 +95,8 @@ pub(crate) async fn judge(
             }
             let bad = outcomes.iter().find(|(one, _)| matches!(one, Outcome::Failed(_)));
             let transcript = bad.map(|(_, met)| met.record.transcript.clone());
-            let outcome = match over_tries(outcomes.into_iter().map(|(one, _)| one).collect()) {
-                Outcome::Flaky(why) if !was_alone => Outcome::Flaky(format!("{why}{NOT_ALONE}")),
-                outcome => outcome,
-            };
+            let outcome = over_tries(outcomes.into_iter().map(|(one, _)| one).collect());
+            let outcome = if holds_alone { outcome.and_held_alone() } else { outcome };
             Judged {
                 transcript: transcript.unwrap_or_default(),
                 ..Judged::bare(&placed.row.id, &profile.id, outcome)

@@ -82,6 +82,9 @@ impl fmt::Display for Observed {
     }
 }
 
+/// What is told of a failure that did not come again.
+const HELD_ALONE: &str = "; it failed beside other servers of this run, and not alone";
+
 impl Outcome {
     /// The status in the event stream.
     pub fn status(&self) -> Status {
@@ -106,6 +109,19 @@ impl Outcome {
             | Self::CouldNotRun(reason) => Some(reason),
             Self::Passed | Self::Failed(_) => None,
         }
+    }
+
+    /// Says of a flaky one that it held whenever nothing else ran.
+    pub(crate) fn and_held_alone(self) -> Self {
+        match self {
+            Self::Flaky(why) => Self::Flaky(format!("{why}{HELD_ALONE}")),
+            other => other,
+        }
+    }
+
+    /// Whether it failed beside other servers of the run alone, and a host has one.
+    pub fn held_alone(&self) -> bool {
+        matches!(self, Self::Flaky(why) if why.ends_with(HELD_ALONE))
     }
 
     fn weight(&self) -> u8 {
