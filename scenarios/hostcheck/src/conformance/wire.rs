@@ -21,6 +21,8 @@ use super::mask;
 use super::outcome::{Evidence, Observed, Outcome, Seen};
 use super::spread::{self, Spread};
 
+/// The rule that a line without JSON breaks.
+const NOISE: &str = "not-json";
 /// Longest line of a server that is kept, in bytes.
 const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Most bytes that are read at once.
@@ -409,7 +411,11 @@ impl Wire {
             // The broken rule is noted; what the line says can be judged nevertheless.
             message.or_else(|| serde_json::from_str(&text).ok())
         } else {
-            serde_json::from_str(&text).ok()
+            let message = serde_json::from_str(&text).ok();
+            if message.is_none() {
+                self.remember_noise(at_ms, &text, line);
+            }
+            message
         };
         if self.answers
             && let Some(message) = &message
@@ -472,6 +478,13 @@ impl Wire {
                 record.broken.push(Broken { rule: error.rule, message, line, after, at_ms });
             }
         }
+    }
+
+    /// Whatever the host sends, a line that is no JSON is none of the server's messages.
+    fn remember_noise(&self, at_ms: u64, text: &str, line: &[u8]) {
+        let (mut verdict, _) = WireValidator::at_host().read(Direction::ServerToHost, line);
+        verdict.errors.retain(|error| error.rule == NOISE);
+        self.remember(at_ms, text, verdict);
     }
 
     /// Answers as a host without capabilities: pings get a result, other requests an error.
