@@ -36,6 +36,11 @@ pub struct Asked {
     pub findings_in: String,
 }
 
+/// Why a row has no verdict in a version that does not state it.
+const NO_SUCH_REQUIREMENT: &str = "this version has no such requirement";
+/// Why it has none in one that does.
+const ASKED_ELSEWHERE: &str = "not asked in this version; --full asks it in every one";
+
 /// The event stream of one suite, whose columns are versions or hosts.
 pub fn events(
     asked: &Asked,
@@ -70,7 +75,10 @@ pub fn events(
     for row in &started.scenarios {
         for column in columns {
             if !have.contains(&(row.id.clone(), column.id.clone())) {
-                let outcome = Outcome::NotApplicable("this version has no such requirement".to_owned());
+                let has =
+                    |placed: &Placed| placed.row.id == row.id && placed.row.r#in.contains_key(&column.id);
+                let why = if rows.iter().any(has) { ASKED_ELSEWHERE } else { NO_SUCH_REQUIREMENT };
+                let outcome = Outcome::NotApplicable(why.to_owned());
                 cells.push(cell(asked, rows, Judged::bare(&row.id, &column.id, outcome)));
             }
         }

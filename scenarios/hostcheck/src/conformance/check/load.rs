@@ -95,7 +95,7 @@ async fn open(lab: &mut Lab, check: &'static str) -> Result<Option<(Lent, Callab
     let tools = session.list("tools/list", "tools").await.unwrap_or_default();
     let callable = tools::callable(lab, &tools);
     if callable.is_empty() {
-        lab.tell(check, tools::none_callable(&lab.wishes, &tools));
+        lab.tell(check, tools::none_to_call(lab, &tools));
         return Ok(None);
     }
     Ok(Some((session, callable)))

@@ -20,7 +20,7 @@ async fn progress(lab: &mut Lab) -> Result<(), Trouble> {
     let mut callable = tools::callable(lab, &tools);
     callable.sort_by_key(|(name, ..)| lab.is_slow(name));
     let Some((name, _, arguments)) = callable.into_iter().next() else {
-        lab.tell(check, tools::none_callable(&lab.wishes, &tools));
+        lab.tell(check, tools::none_to_call(lab, &tools));
         return Ok(());
     };
     if lab.has_no_time_for(&name) {

@@ -96,6 +96,15 @@ pub(crate) fn none_callable(wishes: &Wishes, tools: &Listed) -> Outcome {
     Outcome::CouldNotRun(format!("{why}{others}"))
 }
 
+/// The same for tools that a session listed. Where it got no list of a server that has given one before, nothing is known.
+pub(super) fn none_to_call(lab: &Lab, tools: &Listed) -> Outcome {
+    let has_listed = lab.found.newest().is_some_and(|speaks| !speaks.tools.items.is_empty());
+    if tools.items.is_empty() && has_listed {
+        return Outcome::CouldNotRun("`tools/list` was answered before and has no result here".to_owned());
+    }
+    none_callable(&lab.wishes, tools)
+}
+
 /// Whether a result that is called no error tells of one in its text.
 fn complains(reply: &Reply) -> bool {
     let Some(result) = reply.result().filter(|_| !is_refused(reply)) else { return false };
@@ -209,7 +218,7 @@ async fn calls(lab: &mut Lab) -> Result<(), Trouble> {
     let tools = session.list("tools/list", "tools").await.unwrap_or_default();
     let callable = callable(lab, &tools);
     if callable.is_empty() {
-        lab.tell_all(&ALL, &none_callable(&lab.wishes, &tools));
+        lab.tell_all(&ALL, &none_to_call(lab, &tools));
         return Ok(());
     }
     let (mut structured, mut embedded, mut went_wrong) = (false, false, false);
