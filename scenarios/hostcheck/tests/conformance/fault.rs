@@ -99,4 +99,7 @@ pub(crate) enum Fault {
     SetsNoLogLevel,
     TakesAnyLogLevel,
     SaysGoodbye,
+    PrintsWhatItCantRead,
+    HearsSomeResources,
+    RefusesStreams,
 }

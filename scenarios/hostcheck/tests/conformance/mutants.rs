@@ -16,7 +16,7 @@ pub(crate) const OLD: Version = Version::V2025_11_25;
 pub(crate) const NEW: Version = Version::V2026_07_28;
 
 /// Fault → the row that must fail, in this version.
-const MUTANTS: [(Fault, &str, Version); 97] = [
+const MUTANTS: [(Fault, &str, Version); 99] = [
     (Fault::PrintsToStdout, "stdio.only-messages", OLD),
     (Fault::SpreadsMessages, "stdio.one-line", OLD),
     (Fault::MarksByteOrder, "stdio.only-messages", OLD),
@@ -31,7 +31,7 @@ const MUTANTS: [(Fault, &str, Version); 97] = [
     (Fault::EchoesOlderVersions, "lifecycle.other-version", OLD),
     (Fault::RefusesTheNewestVersion, "lifecycle.never-modern", OLD),
     (Fault::OffersAnOldVersion, "lifecycle.latest-version", OLD),
-    (Fault::DiesOfNotifications, "messages.notification-unanswered", OLD),
+    (Fault::DiesOfNotifications, "messages.notification-survived", OLD),
     (Fault::DiesOfProbes, "openings.discover-legacy", OLD),
     (Fault::DiesOfNoise, "pipes.not-json", OLD),
     (Fault::ReadsOneLineAtATime, "pipes.joined", OLD),
@@ -114,10 +114,12 @@ const MUTANTS: [(Fault, &str, Version); 97] = [
     (Fault::SetsNoLogLevel, "lifecycle.capabilities", OLD),
     (Fault::TakesAnyLogLevel, "lifecycle.log-level", OLD),
     (Fault::TakesAnyLogLevel, "lifecycle.log-level", NEW),
+    (Fault::PrintsWhatItCantRead, "stdio.only-messages", OLD),
+    (Fault::RefusesStreams, "subscriptions.acknowledged", NEW),
 ];
 
 /// Behaviour that is allowed → the row that must not fail because of it.
-const ALLOWED: [(Fault, &str, Version, &str); 16] = [
+const ALLOWED: [(Fault, &str, Version, &str); 24] = [
     (Fault::TellsOnce, "progress.increases", OLD, "NotApplicable"),
     (Fault::AnswersTwice, "messages.notification-unanswered", OLD, "Pass"),
     (Fault::AnswersTwice, "cancellation.unknown-ignored", OLD, "Pass"),
@@ -134,6 +136,14 @@ const ALLOWED: [(Fault, &str, Version, &str); 16] = [
     (Fault::NeedsANetwork, "tools.input-errors", NEW, "NotApplicable"),
     (Fault::LacksItsSources, "resources.read", OLD, "NotRun"),
     (Fault::LacksItsSources, "resources.read", NEW, "NotRun"),
+    (Fault::HearsSomeResources, "resources.subscribe", OLD, "Pass"),
+    (Fault::HearsSomeResources, "subscriptions.acknowledged", NEW, "Pass"),
+    (Fault::HearsSomeResources, "subscriptions.acknowledged-first", NEW, "Pass"),
+    (Fault::HearsSomeResources, "subscriptions.tagged", NEW, "Pass"),
+    (Fault::HearsSomeResources, "subscriptions.several", NEW, "Pass"),
+    (Fault::HearsSomeResources, "subscriptions.only-asked", NEW, "Pass"),
+    (Fault::DiesOfNotifications, "pipes.byte-order-mark", OLD, "Pass"),
+    (Fault::DiesOfNotifications, "messages.notification-unanswered", OLD, "Pass"),
 ];
 
 /// [`MUTANTS`], which `zoo` asks about.
@@ -172,6 +182,20 @@ pub(crate) fn plan(fault: Fault, rows: impl Fn(&str) -> bool, versions: &[Versio
         hosts: Vec::new(),
         at_once: 4,
     }
+}
+
+/// It is mended in one place, and the last line of its stderr may say where.
+#[test]
+fn a_server_that_ends_at_whatever_notification_has_one_cause() {
+    let asked = |row: &str| row.starts_with("cancellation.") || row == "messages.notification-survived";
+    let findings = judge(Fault::DiesOfNotifications, asked, &[OLD]);
+    let causes = conformance::causes(&findings, &conformance::rows().expect("the rows"));
+    let of_any: Vec<_> = causes.iter().filter(|cause| cause.message.starts_with("a notification")).collect();
+    assert_eq!(of_any.len(), 1, "{causes:?}");
+    let rows =
+        ["cancellation.finished-ignored", "cancellation.malformed-ignored", "cancellation.unknown-ignored"];
+    assert!(rows.iter().all(|row| of_any[0].rows.contains(*row)), "{:?}", of_any[0]);
+    assert!(of_any[0].rows.contains("messages.notification-survived") && of_any[0].ends, "{:?}", of_any[0]);
 }
 
 /// A quick run asks most questions in turn on one connection. That must neither hide a fault nor make one.

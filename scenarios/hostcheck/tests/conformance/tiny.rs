@@ -127,7 +127,8 @@ impl Tiny {
         }
         let Ok(message) = serde_json::from_str::<Value>(text) else {
             self.dead = self.has(Fault::DiesOfNoise);
-            return Vec::new();
+            let says = if self.has(Fault::PrintsWhatItCantRead) { "can't read this line\n" } else { "" };
+            return says.into();
         };
         if self.has(Fault::RefusesToOpen) {
             let refused = message.get("id").map(|id| error(id, -32603, "not configured"));
@@ -228,10 +229,11 @@ impl Tiny {
     }
 
     fn on_notification(&mut self, method: &str, params: &Value) -> Vec<Value> {
+        self.dead = self.has(Fault::DiesOfNotifications) && method != "notifications/initialized";
         match method {
             "notifications/cancelled" => {
                 let id = params.get("requestId").cloned().unwrap_or_default();
-                self.dead = self.has(Fault::DiesOfCancels);
+                self.dead |= self.has(Fault::DiesOfCancels);
                 let stream = self.streams.iter().position(|open| *open == id);
                 if let Some(place) = stream {
                     self.streams.remove(place);
@@ -262,7 +264,6 @@ impl Tiny {
             }
             "notifications/initialized" => Vec::new(),
             _ => {
-                self.dead = self.has(Fault::DiesOfNotifications);
                 if self.has(Fault::AnswersNotifications) {
                     return vec![error(&json!("nobody"), -32601, "no such notification")];
                 }
@@ -279,6 +280,11 @@ impl Tiny {
             "ping" if self.has(Fault::RefusesPings) => vec![error(id, -32601, "no pings")],
             "ping" => vec![result(id, json!({}))],
             _ if self.session.is_none() => vec![error(id, -32600, "initialize first")],
+            "resources/subscribe"
+                if self.has(Fault::HearsSomeResources) && params["uri"] == "tiny://text" =>
+            {
+                vec![error(id, -32602, "nothing is told of this resource")]
+            }
             "resources/subscribe" | "resources/unsubscribe"
                 if !self.has(Fault::RefusesSubscriptions) && !self.has(Fault::ReadsNoResources) =>
             {
@@ -408,6 +414,11 @@ impl Tiny {
     }
 
     fn listen(&mut self, id: &Value, params: &Value) -> Vec<Value> {
+        let wanted = &params["notifications"]["resourceSubscriptions"];
+        let names_text = wanted.as_array().is_some_and(|uris| uris.contains(&json!("tiny://text")));
+        if self.has(Fault::RefusesStreams) || (self.has(Fault::HearsSomeResources) && names_text) {
+            return vec![error(id, -32602, "nothing is told of this resource")];
+        }
         self.streams.push(id.clone());
         if self.has(Fault::NeverAcknowledges) {
             return Vec::new();
