@@ -119,7 +119,7 @@ fn from_sdk(causes: &[&Cause], wanted: Wanted) -> String {
     let not_yours = if not_yours.is_empty() { "yours or the SDK's" } else { "not yours" };
     let counted = if wanted.strict { "; --strict counts them" } else { "" };
     let mut text = format!(
-        "\n{:<9} {told} {not_yours}: the least server on {sdks} does the same; your version may be another (--verbose){counted}\n",
+        "\n{:<9} {told} {not_yours}: the least server on {sdks} does the same, and yours may be on another version of it{counted}\n",
         "· sdk"
     );
     for line in rows {

@@ -159,7 +159,8 @@ async fn cancelled(lab: &mut Lab) -> Result<(), Trouble> {
         .collect();
     lab.expect(check, alive, "the server does not answer after a stream was cancelled", "an answer", "none");
     let message = "something is sent for a stream after it was cancelled";
-    lab.expect(check, about.is_empty(), message, "nothing more for the stream", &about.join("\n"));
+    let said = Observed::telling(about.join("\n"));
+    lab.expect(check, about.is_empty(), message, "nothing more for the stream", &said);
     Ok(())
 }
 
