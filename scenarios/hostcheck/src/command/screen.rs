@@ -109,17 +109,21 @@ fn from_sdk(causes: &[&Cause], wanted: Wanted) -> String {
     let (either, not_yours): (Vec<&Cause>, Vec<&Cause>) =
         causes.iter().copied().partition(|cause| cause.or_yours.is_some());
     let told = match not_yours.len() {
-        0 => count(either.len(), "fault may be", "faults may be"),
-        sure => count(sure, "fault is", "faults are"),
+        0 => count(either.len(), "fault may be yours or the SDK's", "faults may be yours or the SDK's"),
+        sure => count(sure, "fault is not yours", "faults are not yours"),
+    };
+    let more = if not_yours.is_empty() || either.is_empty() {
+        String::new()
+    } else {
+        format!(", and {} may be", either.len())
     };
     let mut rows = vec![short(&rows_of(if not_yours.is_empty() { &either } else { &not_yours }))];
     if !not_yours.is_empty() && !either.is_empty() {
         rows.push(short(&format!("may be yours too: {}", rows_of(&either))));
     }
-    let not_yours = if not_yours.is_empty() { "yours or the SDK's" } else { "not yours" };
     let counted = if wanted.strict { "; --strict counts them" } else { "" };
     let mut text = format!(
-        "\n{:<9} {told} {not_yours}: the least server on {sdks} does the same, and yours may be on another version of it{counted}\n",
+        "\n{:<9} {told}{more}: the least server on {sdks} does the same, and yours may be on another version of it{counted}\n",
         "· sdk"
     );
     for line in rows {
@@ -353,7 +357,7 @@ mod tests {
         };
         let (sure, either) = (cause("a.b", None), cause("c.d", Some("a handler")));
         let both = from_sdk(&[&sure, &either], Wanted::default());
-        assert!(both.contains("1 fault is not yours: the least server on X 1"), "{both}");
+        assert!(both.contains("1 fault is not yours, and 1 may be: the least server on X 1"), "{both}");
         assert!(both.ends_with("\n          a.b\n          may be yours too: c.d\n"), "{both}");
         let one = from_sdk(&[&either], Wanted::default());
         assert!(one.contains("1 fault may be yours or the SDK's: the least server on X 1"), "{one}");

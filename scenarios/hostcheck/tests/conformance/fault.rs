@@ -102,4 +102,5 @@ pub(crate) enum Fault {
     PrintsWhatItCantRead,
     HearsSomeResources,
     RefusesStreams,
+    WantsEmptyArguments,
 }

@@ -498,6 +498,9 @@ impl Tiny {
     }
 
     fn prompt(&self, id: &Value, params: &Value) -> Vec<Value> {
+        if self.has(Fault::WantsEmptyArguments) && params.get("arguments").is_none() {
+            return vec![error(id, -32602, "arguments: expected an object")];
+        }
         let word = params.pointer("/arguments/word").and_then(Value::as_str);
         let text = match (params["name"].as_str(), word) {
             (Some("greet"), _) if !self.has(Fault::RefusesItsPrompts) => "Say hello.".to_owned(),

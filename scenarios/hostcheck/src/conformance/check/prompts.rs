@@ -56,7 +56,12 @@ async fn list(lab: &mut Lab) -> Result<(), Trouble> {
         let is_plain = arguments.is_empty();
         let params =
             if is_plain { json!({"name": name}) } else { json!({"name": name, "arguments": arguments}) };
-        let reply = session.ask("prompts/get", params).await;
+        let mut reply = session.ask("prompts/get", params).await;
+        if is_plain && reply.code() == Some(INVALID_PARAMS) {
+            // Some SDKs want an empty object where a prompt has arguments and needs none.
+            let empty = session.ask("prompts/get", json!({"name": name, "arguments": {}})).await;
+            reply = if empty.result().is_some() { empty } else { reply };
+        }
         let known = match reply.code() {
             Some(METHOD_NOT_FOUND) => false,
             // Only where nothing was made up does this code say that the prompt itself is not known.
@@ -64,7 +69,7 @@ async fn list(lab: &mut Lab) -> Result<(), Trouble> {
             _ => reply.is_answer(),
         };
         let message = if reply.is_answer() {
-            format!("the prompt `{name}` is listed, and `prompts/get` does not know it")
+            format!("the prompt `{name}` is listed, and `prompts/get` refuses it")
         } else {
             format!("`prompts/get` of the listed prompt `{name}` is not answered")
         };
