@@ -24,7 +24,7 @@ use super::turns::Turns;
 pub(crate) use self::seen::checks;
 
 /// Connects one host and judges what happened. What can depend on how busy the machine is and fails beside others is asked
-/// again while nothing else runs: a limit that was over counts only if it is over again, any other failure is one of two.
+/// again while nothing else runs: a limit that was over counts only if it is over again, any other failure is one of three.
 pub(crate) async fn judge(
     profile: &Arc<Profile>,
     server_name: &str,

@@ -317,6 +317,8 @@ impl Wire {
     /// Validates the server's lines no more: the host is about to break the rules.
     pub(crate) fn stop_judging(&mut self) {
         self.judged = false;
+        // What the host sends from here on is not noted, so the last request is none of what comes.
+        self.asked = None;
     }
 
     pub(crate) fn stderr(&self) -> String {

@@ -99,7 +99,7 @@ pub(crate) enum Fault {
     SetsNoLogLevel,
     TakesAnyLogLevel,
     SaysGoodbye,
-    PrintsWhatItCantRead,
+    PrintsAtNoise,
     HearsSomeResources,
     RefusesStreams,
     WantsEmptyArguments,

@@ -114,7 +114,7 @@ const MUTANTS: [(Fault, &str, Version); 99] = [
     (Fault::SetsNoLogLevel, "lifecycle.capabilities", OLD),
     (Fault::TakesAnyLogLevel, "lifecycle.log-level", OLD),
     (Fault::TakesAnyLogLevel, "lifecycle.log-level", NEW),
-    (Fault::PrintsWhatItCantRead, "stdio.only-messages", OLD),
+    (Fault::PrintsAtNoise, "stdio.only-messages", OLD),
     (Fault::RefusesStreams, "subscriptions.acknowledged", NEW),
 ];
 

@@ -127,7 +127,7 @@ impl Tiny {
         }
         let Ok(message) = serde_json::from_str::<Value>(text) else {
             self.dead = self.has(Fault::DiesOfNoise);
-            let says = if self.has(Fault::PrintsWhatItCantRead) { "can't read this line\n" } else { "" };
+            let says = if self.has(Fault::PrintsAtNoise) { "can't read this line\n" } else { "" };
             return says.into();
         };
         if self.has(Fault::RefusesToOpen) {
