@@ -63,7 +63,7 @@ fn of_host(host: &str, judged: &[&Judged], rows: &[Placed]) -> HostVerdict {
             Outcome::Failed(evidence) => {
                 wrong.push(evidence.first().map_or_else(|| one.row.clone(), |first| first.message.clone()));
             }
-            Outcome::Flaky(reason) => wrong.push(reason.clone()),
+            Outcome::Flaky(differing) => wrong.push(differing.reason.clone()),
             Outcome::Unknown(reason) => unknown.push(reason.clone()),
             Outcome::CouldNotRun(reason) if works == Works::NotKnown => unknown.push(reason.clone()),
             _ => {}

@@ -324,6 +324,8 @@ mod tests {
         let unknown = || Outcome::Unknown(String::new());
         let unasked = || Outcome::CouldNotRun(String::new());
         for (row, outcome, wanted) in [
+    use crate::conformance::Differing;
+
             ("hosts.opens", unasked(), Works::NotKnown),
             ("hosts.tools", unknown(), Works::NotKnown),
             ("hosts.call", unknown(), Works::NotKnown),
@@ -413,7 +415,8 @@ mod tests {
         assert_eq!(told, "1 of 2 hosts\n           claude-code 2.1.148; not in 2.1.80");
         let told = works_in(&[passed("codex@0.169.0"), failed("opencode@1.18.33")], &rows);
         assert_eq!(told, "1 of 2 hosts: codex@0.169.0; not in opencode@1.18.33");
-        let flaky = || Outcome::Flaky("1 of 3 times: it is late".to_owned());
+        let differing = Differing { reason: "1 of 3 times: it is late".to_owned(), held_alone: false };
+        let flaky = || Outcome::Flaky(differing.clone());
         let told = |outcome| works_in(&[Judged::bare("hosts.opens", "codex@0.169.0", outcome)], &rows);
         assert_eq!(told(flaky()), "0 of 1 hosts; not in codex@0.169.0");
         // Beside other servers of the run it failed, and a host has one.

@@ -130,7 +130,7 @@ fn fault(judged: &Judged, says: &str) -> Option<Fault> {
         Outcome::Failed(evidence) => {
             (evidence.first().map_or(says, |first| first.message.as_str()), evidence.first())
         }
-        Outcome::Flaky(reason) => (reason.as_str(), None),
+        Outcome::Flaky(differing) => (differing.reason.as_str(), None),
         _ => return None,
     };
     // Only a rule of the wire is broken while something else is asked.
@@ -163,7 +163,7 @@ struct Fault {
 
 #[cfg(test)]
 mod tests {
-    use super::super::outcome::Evidence;
+    use super::super::outcome::{Differing, Evidence};
     use super::*;
 
     fn failed(row: &str, column: &str, message: &str) -> Judged {
@@ -176,12 +176,13 @@ mod tests {
     #[test]
     fn one_fault_in_many_places_is_one_cause_with_the_heaviest_weight() {
         let seen = "the server does not answer (while asking about pings)";
+        let late = Differing { reason: "1 of 3 times: late".to_owned(), held_alone: false };
         let protocol = vec![
             failed("lifecycle.latest-version", "2025-11-25", "the server does not answer"),
             failed("lifecycle.ping", "2025-11-25", seen),
             failed("lifecycle.ping", "2025-06-18", "the server does not answer"),
             failed("lifecycle.latest-version", "2025-11-25", "another fault"),
-            Judged::bare("lifecycle.ping", "2026-07-28", Outcome::Flaky("1 of 3 times: late".to_owned())),
+            Judged::bare("lifecycle.ping", "2026-07-28", Outcome::Flaky(late)),
             Judged::bare("lifecycle.operation", "2025-11-25", Outcome::Failed(Vec::new())),
         ];
         let about = super::super::About::default();

@@ -30,8 +30,8 @@ pub(super) fn findings(findings: &mut Findings, secrets: &[String]) {
         let Judged { outcome, transcript, session, .. } = judged;
         match outcome {
             Outcome::Passed => {}
-            Outcome::Flaky(reason)
-            | Outcome::NotApplicable(reason)
+            Outcome::Flaky(differing) => hide(&mut differing.reason),
+            Outcome::NotApplicable(reason)
             | Outcome::Unsupported(reason)
             | Outcome::Unknown(reason)
             | Outcome::CouldNotRun(reason) => {

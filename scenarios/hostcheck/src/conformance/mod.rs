@@ -56,7 +56,7 @@ pub use findings::{About, Findings};
 pub use http::authorization_wanted;
 pub use lab::Wishes;
 pub use mask::text as masked;
-pub use outcome::{Evidence, Judged, Outcome};
+pub use outcome::{Differing, Evidence, Judged, Outcome};
 pub use plan::Plan;
 pub use row::{Area, Level, Needed, Placed, Row};
 pub use rows::all as rows;

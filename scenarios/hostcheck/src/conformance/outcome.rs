@@ -12,8 +12,8 @@ pub enum Outcome {
     Passed,
     /// Another behaviour was observed.
     Failed(Vec<Evidence>),
-    /// It was asked several times, and the answers differ; how often which.
-    Flaky(String),
+    /// It was asked several times, and the answers differ.
+    Flaky(Differing),
     /// The server does not offer the feature, or the version does not have it.
     NotApplicable(String),
     /// The host is known to leave no way to tell.
@@ -22,6 +22,15 @@ pub enum Outcome {
     Unknown(String),
     /// It could not be found out.
     CouldNotRun(String),
+}
+
+/// Answers to one question that differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Differing {
+    /// How often it failed, and in what way.
+    pub reason: String,
+    /// Whether it failed beside other servers of this run only, where a host has one.
+    pub held_alone: bool,
 }
 
 /// The expected and the observed behaviour.
@@ -82,9 +91,6 @@ impl fmt::Display for Observed {
     }
 }
 
-/// What is told of a failure that did not come again.
-const HELD_ALONE: &str = "; it failed beside other servers of this run, and not alone";
-
 impl Outcome {
     /// The status in the event stream.
     pub fn status(&self) -> Status {
@@ -102,8 +108,8 @@ impl Outcome {
     /// The reason of an outcome that neither passed nor failed.
     pub fn reason(&self) -> Option<&str> {
         match self {
-            Self::Flaky(reason)
-            | Self::NotApplicable(reason)
+            Self::Flaky(differing) => Some(&differing.reason),
+            Self::NotApplicable(reason)
             | Self::Unsupported(reason)
             | Self::Unknown(reason)
             | Self::CouldNotRun(reason) => Some(reason),
@@ -114,14 +120,17 @@ impl Outcome {
     /// Says of a flaky one that it held whenever nothing else ran.
     pub(crate) fn and_held_alone(self) -> Self {
         match self {
-            Self::Flaky(why) => Self::Flaky(format!("{why}{HELD_ALONE}")),
+            Self::Flaky(Differing { reason, .. }) => Self::Flaky(Differing {
+                reason: format!("{reason}; it failed beside other servers of this run, and not alone"),
+                held_alone: true,
+            }),
             other => other,
         }
     }
 
-    /// Whether it failed beside other servers of the run alone, and a host has one.
+    /// Whether it is flaky and held whenever nothing else ran.
     pub fn held_alone(&self) -> bool {
-        matches!(self, Self::Flaky(why) if why.ends_with(HELD_ALONE))
+        matches!(self, Self::Flaky(differing) if differing.held_alone)
     }
 
     fn weight(&self) -> u8 {
@@ -163,7 +172,8 @@ pub(crate) fn over_tries(tries: Vec<Outcome>) -> Outcome {
         Outcome::CouldNotRun(reason) => Some(reason.clone()),
         _ => None,
     });
-    Outcome::Flaky(format!("{failures} of {count} times: {}", why.unwrap_or_default()))
+    let reason = format!("{failures} of {count} times: {}", why.unwrap_or_default());
+    Outcome::Flaky(Differing { reason, held_alone: false })
 }
 
 /// The verdict on one row in one column.
@@ -200,7 +210,9 @@ mod tests {
         assert_eq!(over_tries(vec![Outcome::Passed]), Outcome::Passed);
         let silent = Outcome::CouldNotRun("the handshake failed".to_owned());
         let flaky = over_tries(vec![silent, Outcome::Passed, Outcome::Passed]);
-        assert_eq!(flaky, Outcome::Flaky("1 of 3 times: the handshake failed".to_owned()));
+        assert_eq!(flaky.reason(), Some("1 of 3 times: the handshake failed"));
+        assert_eq!(flaky.status(), Status::Flaky);
+        assert!(!flaky.held_alone() && flaky.and_held_alone().held_alone());
     }
 
     #[test]

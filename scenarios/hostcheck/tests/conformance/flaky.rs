@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hostcheck::conformance::{self, Judged, Outcome, Plan, Target, Wishes};
+use hostcheck::conformance::{self, Differing, Judged, Outcome, Plan, Target, Wishes};
 use rstest::rstest;
 use serde_json::json;
 
@@ -46,7 +46,7 @@ fn a_failure_in_a_host_that_does_not_come_again_is_told_with_its_numbers(#[case]
         if calls.get() == 1 && fits(message).is_some() { Does::Ends } else { Does::Usual }
     });
     let judged = in_host(server, host, "hosts.call");
-    let Outcome::Flaky(reason) = &judged.outcome else { panic!("{:?}", judged.outcome) };
+    let Outcome::Flaky(Differing { reason, .. }) = &judged.outcome else { panic!("{:?}", judged.outcome) };
     assert!(reason.starts_with("1 of 3 times: a call of `a` ends the server"), "{reason}");
     // A host has one server, and by itself this one held each time.
     assert!(judged.outcome.held_alone(), "{reason}");
@@ -78,7 +78,9 @@ fn an_opening_that_was_late_once_counts_where_a_busy_machine_does_not_explain_it
     });
     let judged = in_host(server, "claude-code@2.1.330", "hosts.opens");
     match &judged.outcome {
-        Outcome::Flaky(reason) => assert!(!flaky.is_empty() && reason.starts_with(flaky), "{reason}"),
+        Outcome::Flaky(Differing { reason, .. }) => {
+            assert!(!flaky.is_empty() && reason.starts_with(flaky), "{reason}");
+        }
         outcome => assert!(flaky.is_empty() && *outcome == Outcome::Passed, "{outcome:?}"),
     }
 }
@@ -121,7 +123,7 @@ fn a_flaky_row_keeps_the_conversation_that_failed() {
     });
     let found = judge(server, "lifecycle.ping", true);
     let judged = &found.protocol[0];
-    let Outcome::Flaky(reason) = &judged.outcome else { panic!("{:?}", judged.outcome) };
+    let Outcome::Flaky(Differing { reason, .. }) = &judged.outcome else { panic!("{:?}", judged.outcome) };
     assert!(reason.starts_with("2 of 3 times"), "{reason}");
     assert!(shows(judged, "not now"), "{:?}", judged.transcript);
 }
