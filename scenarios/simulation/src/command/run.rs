@@ -27,6 +27,8 @@ const SEEDS_DEFAULT: u64 = 8;
 const SEEDS_GLANCE: u64 = 1;
 /// Process cells that run side by side: they wait more than they work.
 const PROCESS_JOBS: usize = 32;
+/// The same while simulated cells keep every core busy.
+const PROCESS_JOBS_BESIDE: usize = 12;
 
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = EXIT_CODES)]
@@ -192,16 +194,18 @@ pub(super) fn main(args: &Args) -> Outcome {
     let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let progress = Progress::new(sim.len() + process.len());
     let slowest = Slowest::default();
-    let (sim_results, sim_time) = timed(|| {
+    let play_sim = || {
         run_all(&sim, &settings, jobs, &|news| {
             if let News::Ended { cell: Cell { scenario, unplayed: None, .. }, took, .. } = &news {
                 slowest.note(scenario.id(), *took);
             }
             progress.tell(&news);
         })
-    });
-    let (process_results, process_time) =
-        timed(|| run_all(&process, &settings, PROCESS_JOBS, &|news| progress.tell(&news)));
+    };
+    let process_jobs = if sim.is_empty() { PROCESS_JOBS } else { PROCESS_JOBS_BESIDE };
+    let play_process = || run_all(&process, &settings, process_jobs, &|news| progress.tell(&news));
+    let ((sim_results, sim_time), (process_results, process_time)) =
+        side_by_side(|| timed(play_sim), || timed(play_process));
     progress.end();
 
     let broken = if args.is_replay() { Vec::new() } else { keep::broken(&sim, &sim_results) };
@@ -226,7 +230,8 @@ pub(super) fn main(args: &Args) -> Outcome {
     }
     if !process.is_empty() {
         let played = process.iter().filter(|cell| cell.unplayed.is_none()).count();
-        out(&format!("process: {played} cells in {process_time:.1} s"));
+        let beside = if sim.is_empty() { "" } else { ", at the same time" };
+        out(&format!("process: {played} cells in {process_time:.1} s{beside}"));
     }
     if args.is_glance() {
         out(
@@ -264,6 +269,15 @@ fn timed<T>(work: impl FnOnce() -> T) -> (T, f64) {
     let started = std::time::Instant::now();
     let value = work();
     (value, started.elapsed().as_secs_f64())
+}
+
+/// Both results. The second work has a thread of its own.
+fn side_by_side<A, B: Send>(one: impl FnOnce() -> A, other: impl FnOnce() -> B + Send) -> (A, B) {
+    std::thread::scope(|scope| {
+        let other = scope.spawn(other);
+        let one = one();
+        (one, other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    })
 }
 
 fn events(
