@@ -203,7 +203,7 @@ impl ServerPage {
     fn spoken(&self) -> String {
         match self.speaks.as_slice() {
             [] => "It speaks no version that was asked for.".to_owned(),
-            versions => format!("It speaks {}.", versions.join(", ")),
+            versions => format!("It was judged in {}.", versions.join(", ")),
         }
     }
 

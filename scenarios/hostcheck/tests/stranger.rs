@@ -178,9 +178,9 @@ done"#;
         run(&["run", "--server", &server, "--out", &out.display().to_string(), "lifecycle.ping-empty"])
     };
     let (code, screen, _) = judge(r#"echo '{"jsonrpc":"2.0","id":'"$id"',"result":{}}'"#);
-    assert!(screen.starts_with("old 1 speaks 2024-11-05\n"), "{screen}");
+    assert!(screen.starts_with("old 1, judged in 2024-11-05\n"), "{screen}");
     assert!(screen.contains("version    2024-11-05 is its newest, and hosts offer newer ones"), "{screen}");
-    assert!(screen.contains("1 of 1 cells apply: 1 passed") && code == 0, "{code}: {screen}");
+    assert!(screen.contains("1 verdict: 1 passed") && code == 0, "{code}: {screen}");
     let page = std::fs::read_to_string(out.join("overview.md")).expect("an overview");
     assert!(page.contains("2024-11-05 is its newest"), "{page}");
     let (code, screen, _) = judge(r#"echo '{"jsonrpc":"2.0","id":'"$id"',"result":{"pong":1}}'"#);
@@ -220,7 +220,7 @@ fn what_a_server_writes_changes_nothing_of_what_came_before(
     let rows = ["hosts.opens", "hosts.tools", "hosts.call"];
     let host = ["--host", "claude-code@2.1.80"];
     let (_, screen, _) = run(&[&["run", "--server", &server, "--out", &out], &host[..], &rows[..]].concat());
-    assert!(screen.starts_with("late speaks 2025-11-25\n"), "{screen}");
+    assert!(screen.starts_with("late, judged in 2025-11-25\n"), "{screen}");
     assert!(screen.contains(&format!("works in   {works}")), "{screen}");
 }
 

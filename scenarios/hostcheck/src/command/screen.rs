@@ -45,8 +45,8 @@ pub(super) fn screen(findings: &Findings, rows: &[Placed], wanted: Wanted) -> St
     if !findings.hosts.is_empty() {
         let _ = writeln!(text, "{:<10} {}", "works in", works_in(&findings.hosts, rows));
     }
-    if let Some((reason, cells)) = unasked(findings) {
-        let _ = writeln!(text, "{:<10} {}: {}", "not asked", count(cells, "cell", "cells"), short(reason));
+    if let Some(told) = unasked(findings) {
+        let _ = writeln!(text, "{:<10} {told}", "not asked");
     }
     // What a server must do is told in full, also where its SDK has to mend it.
     let (of_sdk, own): (Vec<&Cause>, Vec<&Cause>) =
@@ -78,8 +78,8 @@ pub(super) fn screen(findings: &Findings, rows: &[Placed], wanted: Wanted) -> St
     text
 }
 
-/// The reason for which most cells could not be asked, and their number.
-fn unasked(findings: &Findings) -> Option<(&str, usize)> {
+/// How many questions were not asked, and the reason of most of them.
+fn unasked(findings: &Findings) -> Option<String> {
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     for judged in findings.protocol.iter().chain(&findings.hosts) {
         match &judged.outcome {
@@ -91,7 +91,10 @@ fn unasked(findings: &Findings) -> Option<(&str, usize)> {
             _ => {}
         }
     }
-    reasons.into_iter().max_by_key(|(_, cells)| *cells)
+    let all: usize = reasons.values().sum();
+    let (reason, most) = reasons.into_iter().max_by_key(|(_, cells)| *cells)?;
+    let of_all = if most == all { all.to_string() } else { format!("{most} of {all}") };
+    Some(format!("{of_all}: {}", short(reason)))
 }
 
 /// What the SDK does not keep, in two lines: the author of the server can only take a newer one.
@@ -144,7 +147,7 @@ pub(super) fn is_failed(findings: &Findings, rows: &[Placed], strict: bool) -> b
 fn head(findings: &Findings) -> String {
     let spoken = spoken(&findings.about);
     let spoken = if spoken.is_empty() { "no version asked for".to_owned() } else { spoken.join(", ") };
-    format!("{} speaks {}\n", shown(&title(&findings.about)), shown(&spoken))
+    format!("{}, judged in {}\n", shown(&title(&findings.about)), shown(&spoken))
 }
 
 /// The name and the version that the server gives.
@@ -177,7 +180,7 @@ pub(super) fn of_hosts(findings: &Findings, rows: &[Placed]) -> Option<String> {
     (!findings.hosts.is_empty()).then(|| counts(&findings.hosts, rows))
 }
 
-/// `125 of 130 cells apply: 120 passed, 1 must and 1 should failed, 3 could not be asked`.
+/// `125 verdicts: 120 passed, 2 failed (1 must, 1 should), 3 could not be asked; 5 questions do not apply`.
 fn counts(judged: &[Judged], rows: &[Placed]) -> String {
     let binds =
         |one: &Judged| rows.iter().any(|placed| placed.row.id == one.row && placed.row.level == Level::Must);
@@ -191,7 +194,8 @@ fn counts(judged: &[Judged], rows: &[Placed]) -> String {
         .filter(|(count, _)| *count > 0)
         .map(|(count, level)| format!("{count} {level}"))
         .collect();
-    let failed = (!by_level.is_empty()).then(|| format!("{} failed", by_level.join(" and ")));
+    let both = failed(true) + failed(false);
+    let failed = (both > 0).then(|| format!("{both} failed ({})", by_level.join(", ")));
     let of = |wanted: fn(&Outcome) -> bool| judged.iter().filter(|one| wanted(&one.outcome)).count();
     let told = |what: &str, wanted| {
         Some(of(wanted)).filter(|count| *count > 0).map(|count| format!("{count} {what}"))
@@ -201,13 +205,17 @@ fn counts(judged: &[Judged], rows: &[Placed]) -> String {
         failed,
         told("flaky", |one| matches!(one, Outcome::Flaky(_))),
         told("not known of the host", |one| matches!(one, Outcome::Unknown(_))),
-        told("impossible in the host", |one| matches!(one, Outcome::Unsupported(_))),
+        told("can't be seen in the host", |one| matches!(one, Outcome::Unsupported(_))),
         told("could not be asked", |one| matches!(one, Outcome::CouldNotRun(_))),
     ];
     let told: Vec<String> = parts.into_iter().flatten().collect();
     let apply = of(|one| !matches!(one, Outcome::NotApplicable(_)));
     let colon = if told.is_empty() { "" } else { ": " };
-    format!("{apply} of {} cells apply{colon}{}", judged.len(), told.join(", "))
+    let others = match judged.len() - apply {
+        0 => String::new(),
+        others => format!("; {}", count(others, "question does not apply", "questions do not apply")),
+    };
+    format!("{}{colon}{}{others}", count(apply, "verdict", "verdicts"), told.join(", "))
 }
 
 /// Whether a finding about a host keeps the server from working there: what only should hold does not.
@@ -316,6 +324,8 @@ fn short(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use crate::conformance::Differing;
+
     use super::*;
 
     #[test]
@@ -324,8 +334,6 @@ mod tests {
         let unknown = || Outcome::Unknown(String::new());
         let unasked = || Outcome::CouldNotRun(String::new());
         for (row, outcome, wanted) in [
-    use crate::conformance::Differing;
-
             ("hosts.opens", unasked(), Works::NotKnown),
             ("hosts.tools", unknown(), Works::NotKnown),
             ("hosts.call", unknown(), Works::NotKnown),
@@ -388,19 +396,19 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_asked_is_counted_in_cells_as_everything_else() {
+    fn what_was_not_asked_is_counted_as_everything_else() {
         let unasked =
             |row: &str, column: &str| Judged::bare(row, column, Outcome::CouldNotRun("it ended".to_owned()));
         let of_versions = |row| ["2025-11-25", "2026-07-28"].map(|version| unasked(row, version));
         let rows = crate::conformance::rows().unwrap();
         let judged = [of_versions("messages.batch"), of_versions("messages.schema")].concat();
         let told = screen(&findings(judged), &rows, Wanted::default());
-        assert!(told.contains("4 of 4 cells apply: 4 could not be asked"), "{told}");
-        assert!(told.contains("not asked  4 cells: it ended"), "{told}");
+        assert!(told.contains("4 verdicts: 4 could not be asked"), "{told}");
+        assert!(told.contains("not asked  4: it ended"), "{told}");
         let lasts = Outcome::NotApplicable(NO_LONG_CALL.to_owned());
         let judged = vec![Judged::bare("cancellation.no-answer", "2025-11-25", lasts)];
         let told = screen(&findings(judged), &rows, Wanted::default());
-        assert!(told.contains("not asked  1 cell: no call that lasts is known; name one"), "{told}");
+        assert!(told.contains("not asked  1: no call that lasts is known; name one"), "{told}");
     }
 
     #[test]

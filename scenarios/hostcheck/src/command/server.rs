@@ -56,8 +56,8 @@ pub struct Flags {
     /// Print one JSON object for each row and column.
     #[arg(long, requires = SUBJECT)]
     json: bool,
-    /// Everything, however long it takes. A server is asked in every version that it speaks, each question on a connection of
-    /// its own, also those that take long or that hardly a server fails. A row that is named is asked in any case.
+    /// Everything, however long it takes. A server is asked in every version from 2025-06-18 on that it speaks, each question
+    /// on a connection of its own, also those that take long or that hardly a server fails. A row that is named is asked in any case.
     #[arg(long)]
     full: bool,
     /// Fail also for what a server should do, and for what held only some of the times.

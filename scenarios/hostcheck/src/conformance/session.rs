@@ -82,6 +82,14 @@ impl Reply {
         };
         text.observed()
     }
+
+    /// The same where a result may say only what an error should, so that its words tell something too.
+    pub(crate) fn say_all(&self) -> Observed {
+        match self {
+            Self::Result(_) => Observed::telling(self.say().text),
+            _ => self.say(),
+        }
+    }
 }
 
 /// What is seen of a server that ended, or closed its stdout, where an answer was due.

@@ -5,6 +5,7 @@ mod flaky;
 mod hosts;
 mod message;
 mod mutants;
+mod refusals;
 mod scripted;
 mod sdks;
 mod slow;

@@ -12,7 +12,7 @@ use crate::conformance::arguments;
 use crate::conformance::http;
 use crate::conformance::lab::{Lab, Trouble, Wishes};
 use crate::conformance::lent::Lent;
-use crate::conformance::outcome::{Observed, Outcome};
+use crate::conformance::outcome::Outcome;
 use crate::conformance::session::{Listed, Reply, Session};
 
 /// The most tools that are called; the others are only counted.
@@ -26,6 +26,8 @@ const ASKS_THE_HOST: [i64; 3] = [-32042, -32021, -32022];
 const SILENT_MAX: usize = 2;
 /// A tool that answers within this time did not wait for anything.
 const AT_ONCE: Duration = Duration::from_millis(300);
+/// What is told where tools were not called that do more than read.
+const CALLS_OTHERS: &str = "; --call-all-tools calls the others too";
 /// The most tools that are named of those without validation, or without arguments that could be made.
 const WRONG_MAX: usize = 3;
 
@@ -82,7 +84,7 @@ pub(crate) fn none_callable(wishes: &Wishes, tools: &Listed) -> Outcome {
     if tools.items.is_empty() {
         return Outcome::NotApplicable("the server lists no tools".to_owned());
     }
-    let others = if wishes.call_all_tools { "" } else { "; --call-all-tools calls the others too" };
+    let others = if wishes.call_all_tools { "" } else { CALLS_OTHERS };
     let allowed = tools.items.iter().filter(|tool| may_call(wishes, tool) && !needs_a_task(tool));
     let may: Vec<&str> = allowed.filter_map(|tool| tool.get("name")?.as_str()).collect();
     let why = if !may.is_empty() {
@@ -335,11 +337,7 @@ async fn mistakes(lab: &mut Lab) -> Result<(), Trouble> {
     let Some(mut session) = lab.open_with("tools", &ALL).await? else { return Ok(()) };
     let reply = session.ask("tools/call", json!({"name": "hostcheck.no-such-tool", "arguments": {}})).await;
     let message = format!("a call of an unknown tool {}", instead_of_an_error(&reply));
-    // A result may say that the call went well, or only what the error should.
-    let said = match &reply {
-        Reply::Result(_) => Observed::telling(reply.say().text),
-        _ => reply.say(),
-    };
+    let said = reply.say_all();
     lab.expect("tools.unknown", reply.code().is_some(), &message, "an error, like -32602", &said);
     if reply == Reply::Gone {
         session = lab.open().await?;
@@ -391,6 +389,22 @@ fn is_refused(reply: &Reply) -> bool {
     reply.code().is_some() || reply.result().is_some_and(|result| result["isError"] == true)
 }
 
+/// The outcome where no tool can be called without an argument that it requires.
+fn nothing_required(lab: &Lab, tools: &Listed) -> Outcome {
+    let may = |tool: &&Value| may_call(&lab.wishes, tool);
+    if !tools.items.iter().any(|tool| may(&tool)) {
+        return none_to_call(lab, tools);
+    }
+    let requires = |tool: &Value| {
+        tool.pointer("/inputSchema/required").and_then(Value::as_array).is_some_and(|names| !names.is_empty())
+    };
+    let why = "no tool that may be called has a required argument";
+    if tools.items.iter().filter(|tool| !may(tool)).any(requires) {
+        return Outcome::CouldNotRun(format!("{why}{CALLS_OTHERS}"));
+    }
+    Outcome::NotApplicable(why.to_owned())
+}
+
 /// Calls every tool without an argument that it requires.
 async fn bad_arguments(lab: &mut Lab, mut session: Lent, tools: &Listed) -> Result<(), Trouble> {
     let check = "tools.bad-arguments";
@@ -402,7 +416,7 @@ async fn bad_arguments(lab: &mut Lab, mut session: Lent, tools: &Listed) -> Resu
         })
         .collect();
     if broken.is_empty() {
-        lab.skip_all(&[check, "tools.input-error"], "no tool that may be called has a required argument");
+        lab.tell_all(&[check, "tools.input-error"], &nothing_required(lab, tools));
     }
     let mut refused = 0;
     let mut wrong = 0;
@@ -421,10 +435,15 @@ async fn bad_arguments(lab: &mut Lab, mut session: Lent, tools: &Listed) -> Resu
         // A tool that takes its time with arguments that fit has looked at those that it refuses at once.
         let at_once = was_slow && began.elapsed() < AT_ONCE;
         waits |= was_slow && !at_once;
-        let complains = complains(&reply);
-        if reply == Reply::Silent || complains || (is_refused(&reply) && !at_once) {
+        let mut has_complained = complains(&reply);
+        if reply == Reply::Silent || has_complained || (is_refused(&reply) && !at_once) {
             // A tool that can't work here, without its network perhaps, shows nothing of its arguments.
             let fitting = lab.call(&mut session, &name, json!({"name": name, "arguments": good})).await;
+            // The refusal may be of a value that was made up for another argument.
+            if is_refused(&fitting) && is_refused(&reply) && arguments != json!({}) {
+                reply = lab.call(&mut session, &name, json!({"name": name, "arguments": {}})).await;
+                has_complained = complains(&reply);
+            }
             if fitting == reply {
                 alike.push(name);
                 silent += usize::from(reply == Reply::Silent);
@@ -438,7 +457,7 @@ async fn bad_arguments(lab: &mut Lab, mut session: Lent, tools: &Listed) -> Resu
             // A tool that waits for its network says something of its arguments the second time, perhaps.
             reply = session.ask("tools/call", params).await;
         }
-        if complains {
+        if has_complained {
             lab.pass(check);
             refused += 1;
             let message = format!(
@@ -463,7 +482,7 @@ async fn bad_arguments(lab: &mut Lab, mut session: Lent, tools: &Listed) -> Resu
             Reply::Silent | Reply::Misaddressed(_) => "is not answered",
         };
         let message = format!("`{name}` without a required argument {what}");
-        lab.fail(check, message, "isError, or an error", &reply.say());
+        lab.fail(check, message, "isError, or an error", &reply.say_all());
         wrong += 1;
         if wrong == WRONG_MAX {
             break;
