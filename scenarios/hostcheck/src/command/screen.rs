@@ -63,13 +63,10 @@ pub(super) fn screen(findings: &Findings, rows: &[Placed], wanted: Wanted) -> St
         text.push('\n');
     }
     for cause in musts {
-        let rows = cause.rows.iter().cloned().collect::<Vec<_>>().join(", ");
-        let _ = writeln!(text, "✗ must    {} ({})", short(&cause.message), short(&rows));
+        let _ = writeln!(text, "✗ must    {} ({})", short(&cause.message), rows_of(&[cause]));
     }
     if !others.is_empty() {
-        let rows: BTreeSet<String> = others.iter().flat_map(|cause| cause.rows.iter().cloned()).collect();
-        let rows = short(&rows.into_iter().collect::<Vec<_>>().join(", "));
-        let _ = writeln!(text, "… and {} more, which the report has: {rows}", others.len());
+        let _ = writeln!(text, "… and {} more, which the report has: {}", others.len(), rows_of(&others));
     }
     text.push_str(&from_sdk(&of_sdk, wanted));
     if !own.is_empty() && of_sdk.is_empty() && !findings.sdks.are_known() {
@@ -104,11 +101,6 @@ fn from_sdk(causes: &[&Cause], wanted: Wanted) -> String {
         return String::new();
     }
     let sdks = sdks.into_iter().collect::<Vec<_>>().join(" or ");
-    let rows_of = |causes: &[&Cause]| {
-        let rows: BTreeSet<&str> =
-            causes.iter().flat_map(|cause| cause.rows.iter().map(String::as_str)).collect();
-        rows.into_iter().collect::<Vec<_>>().join(", ")
-    };
     let (either, not_yours): (Vec<&Cause>, Vec<&Cause>) =
         causes.iter().copied().partition(|cause| cause.or_yours.is_some());
     let told = match not_yours.len() {
@@ -120,9 +112,9 @@ fn from_sdk(causes: &[&Cause], wanted: Wanted) -> String {
     } else {
         format!(", and {} may be", either.len())
     };
-    let mut rows = vec![short(&rows_of(if not_yours.is_empty() { &either } else { &not_yours }))];
+    let mut rows = vec![rows_of(if not_yours.is_empty() { &either } else { &not_yours })];
     if !not_yours.is_empty() && !either.is_empty() {
-        rows.push(short(&format!("may be yours too: {}", rows_of(&either))));
+        rows.push(format!("may be yours too: {}", rows_of(&either)));
     }
     let counted = if wanted.strict { "; --strict counts them" } else { "" };
     let mut text = format!(
@@ -288,7 +280,6 @@ fn entry(cause: &Cause) -> String {
         Weight::Flaky => "~ flaky",
         Weight::Should => "! should",
     };
-    let join = |names: &BTreeSet<String>| names.iter().cloned().collect::<Vec<_>>().join(", ");
     let mut text = format!("\n{mark:<9} {}\n", short(&cause.message));
     let expected = cause.expected.as_deref().filter(|expected| !expected.is_empty());
     let right = expected.map(|expected| format!("; right is: {}", expected.trim_end_matches('.')));
@@ -309,8 +300,25 @@ fn entry(cause: &Cause) -> String {
             format!("; from the SDK, as the least server on {sdk} does the same, or from {yours}")
         }
     };
-    let _ = writeln!(text, "{:9} {} ({}){sdk}", "", short(&cause.source), short(&join(&cause.rows)));
+    let _ = writeln!(text, "{:9} {} ({}){sdk}", "", short(&cause.source), rows_of(&[cause]));
     text
+}
+
+/// The rows of these causes: as many names as a line has room for, and how many more there are.
+fn rows_of(causes: &[&Cause]) -> String {
+    let rows: BTreeSet<&str> =
+        causes.iter().flat_map(|cause| cause.rows.iter().map(String::as_str)).collect();
+    let (mut line, mut left) = (String::new(), rows.len());
+    for row in rows {
+        let comma = if line.is_empty() { "" } else { ", " };
+        if line.len() + comma.len() + row.len() > LINE_CHARS_MAX {
+            let _ = write!(line, " and {left} more");
+            break;
+        }
+        let _ = write!(line, "{comma}{row}");
+        left -= 1;
+    }
+    line
 }
 
 /// One line of bounded length, safe for a terminal.
@@ -409,6 +417,21 @@ mod tests {
         let judged = vec![Judged::bare("cancellation.no-answer", "2025-11-25", lasts)];
         let told = screen(&findings(judged), &rows, Wanted::default());
         assert!(told.contains("not asked  1: no call that lasts is known; name one"), "{told}");
+    }
+
+    #[test]
+    fn names_of_rows_are_never_cut() {
+        let placed = crate::conformance::rows().unwrap();
+        let ids: BTreeSet<&str> = placed.iter().map(|placed| placed.row.id.as_str()).collect();
+        let judged = ids.iter().map(|row| Judged::bare(row, "2025-11-25", Outcome::Failed(Vec::new())));
+        let findings = findings(judged.collect());
+        let causes = causes(&findings, &placed);
+        let told = rows_of(&causes.iter().collect::<Vec<_>>());
+        let (names, more) = told.strip_suffix(" more").and_then(|told| told.rsplit_once(" and ")).unwrap();
+        let names: Vec<&str> = names.split(", ").collect();
+        assert!(names.len() > 3 && names.iter().all(|name| ids.contains(name)), "{told}");
+        assert_eq!(names.len() + more.parse::<usize>().unwrap(), ids.len());
+        assert_eq!(rows_of(&[]), "");
     }
 
     #[test]

@@ -31,22 +31,22 @@ const ANSWERS_DISCOVER: &str =
     "the server answers `server/discover` with a result, so hosts go on without `initialize`";
 
 /// Sends `initialize` after other messages, and checks whether the session then works.
-async fn then_initialize(lab: &mut Lab, session: &mut Session, check: &'static str) {
+async fn then_initialize(lab: &mut Lab, session: &mut Session, check: &'static str, after: &str) {
     let reply = session.ask_within("initialize", initialize_params(lab.version.as_str()), START_WITHIN).await;
     let said = reply.say();
     if reply.result().is_none() {
-        lab.fail(check, "`initialize` has no result after this opening", "a result", &said);
+        lab.fail(check, format!("`initialize` has no result after {after}"), "a result", &said);
         return;
     }
-    initialized(lab, session, check, &reply).await;
+    initialized(lab, session, check, &reply, after).await;
 }
 
 /// Ends the handshake that was answered by this, and checks whether the session then works.
-async fn initialized(lab: &mut Lab, session: &mut Session, check: &'static str, reply: &Reply) {
+async fn initialized(lab: &mut Lab, session: &mut Session, check: &'static str, reply: &Reply, after: &str) {
     session.notify("notifications/initialized", None);
     let alive = session.is_alive().await;
-    let message = "the session does not answer after this opening";
-    lab.expect(check, alive, message, "an answer to ping", &reply.say());
+    let message = format!("the session does not answer after {after}, then `initialize`");
+    lab.expect(check, alive, &message, "an answer to ping", &reply.say());
     if let Some(result) = reply.result().filter(|_| alive) {
         session.opened(result);
     }
@@ -59,7 +59,7 @@ async fn ping_first(lab: &mut Lab) -> Result<(), Trouble> {
         lab.fail("opening.ping-first", "`ping` before `initialize` has no result", "{}", &reply.say());
         return Ok(());
     }
-    then_initialize(lab, &mut session, "opening.ping-first").await;
+    then_initialize(lab, &mut session, "opening.ping-first", "a ping").await;
     Ok(())
 }
 
@@ -87,14 +87,16 @@ async fn discover_first(lab: &mut Lab, with_meta: bool, check: &'static str) -> 
         return Ok(());
     }
     if reply.result().is_none() {
-        then_initialize(lab, &mut session, check).await;
+        then_initialize(lab, &mut session, check, "a `server/discover` without a result").await;
         return Ok(());
     }
     // A host that has a result goes on in that era and never falls back, so the server may refuse `initialize` now.
     let opened =
         session.ask_within("initialize", initialize_params(lab.version.as_str()), START_WITHIN).await;
     match &opened {
-        Reply::Result(_) => initialized(lab, &mut session, check, &opened).await,
+        Reply::Result(_) => {
+            initialized(lab, &mut session, check, &opened, "a `server/discover` that it answered").await;
+        }
         Reply::Error(_) => lab.skip(check, ANSWERS_DISCOVER),
         other => {
             let message = "after an answered `server/discover` the server is silent to `initialize`";
@@ -110,7 +112,8 @@ async fn discover_given_up(lab: &mut Lab) -> Result<(), Trouble> {
     let params = json!({"_meta": modern_meta("2026-07-28")});
     session.wire.send(&json!({"jsonrpc": "2.0", "id": id, "method": "server/discover", "params": params}));
     session.cancel(&id, "no answer in time");
-    then_initialize(lab, &mut session, "opening.discover-given-up").await;
+    let after = "a `server/discover` that was cancelled";
+    then_initialize(lab, &mut session, "opening.discover-given-up", after).await;
     Ok(())
 }
 
@@ -125,7 +128,8 @@ async fn discover_between(lab: &mut Lab) -> Result<(), Trouble> {
     session.ask_bare("server/discover", params, SILENCE_AFTER).await;
     session.notify("notifications/initialized", None);
     let alive = session.is_alive().await;
-    let message = "the session does not answer after this opening";
+    let message =
+        "the session does not answer after a `server/discover` between `initialize` and `initialized`";
     lab.expect(check, alive, message, "an answer to ping", &reply.say());
     Ok(())
 }
