@@ -137,9 +137,11 @@ pub(super) fn is_failed(findings: &Findings, rows: &[Placed], strict: bool) -> b
 }
 
 fn head(findings: &Findings) -> String {
-    let spoken = spoken(&findings.about);
-    let spoken = if spoken.is_empty() { "no version asked for".to_owned() } else { spoken.join(", ") };
-    format!("{}, judged in {}\n", shown(&title(&findings.about)), shown(&spoken))
+    let title = shown(&title(&findings.about));
+    match spoken(&findings.about).as_slice() {
+        [] => format!("{title} speaks no version that was asked for\n"),
+        versions => format!("{title}, judged in {}\n", shown(&versions.join(", "))),
+    }
 }
 
 /// The name and the version that the server gives.
@@ -180,13 +182,14 @@ fn counts(judged: &[Judged], rows: &[Placed]) -> String {
         let failed = judged.iter().filter(|one| matches!(one.outcome, Outcome::Failed(_)));
         failed.filter(|one| binds(one) == must).count()
     };
-    let by_level = [(failed(true), "must"), (failed(false), "should")];
+    let (musts, shoulds) = (failed(true), failed(false));
+    let by_level = [(musts, "must"), (shoulds, "should")];
     let by_level: Vec<String> = by_level
         .iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, level)| format!("{count} {level}"))
         .collect();
-    let both = failed(true) + failed(false);
+    let both = musts + shoulds;
     let failed = (both > 0).then(|| format!("{both} failed ({})", by_level.join(", ")));
     let of = |wanted: fn(&Outcome) -> bool| judged.iter().filter(|one| wanted(&one.outcome)).count();
     let told = |what: &str, wanted| {

@@ -17,13 +17,14 @@ fn compares(reads: bool) -> Value {
     }])
 }
 
-/// A time server that was tried: it reads `b`, then `a`, takes what is missing for now, and refuses what is no time.
-fn of_call(message: &Value, refuses_nothing: bool) -> Value {
+/// A time server that was tried: it reads `b`, then `a`, takes the present for a time that is missing, and refuses
+/// what is no time.
+fn of_call(message: &Value, needs_both: bool) -> Value {
     let arguments = &message["params"]["arguments"];
     for name in ["b", "a"] {
         match arguments[name].as_str() {
             Some(value) => return said(&format!("invalid format for {name}: {value:?}"), true),
-            None if refuses_nothing => return said(&format!("{name} is missing"), true),
+            None if needs_both => return said(&format!("{name} is missing"), true),
             None => {}
         }
     }
@@ -33,13 +34,10 @@ fn of_call(message: &Value, refuses_nothing: bool) -> Value {
 #[rstest]
 #[case(false, "Failed")]
 #[case(true, "Passed")]
-fn a_refusal_of_another_argument_is_none_of_the_missing_one(
-    #[case] refuses_nothing: bool,
-    #[case] wanted: &str,
-) {
+fn a_refusal_of_another_argument_is_none_of_the_missing_one(#[case] needs_both: bool, #[case] wanted: &str) {
     let server = target(&compares(true), move |_, message| {
         if message["method"] == "tools/call" && message["params"]["name"] == "compare" {
-            return Does::Says(AT_ONCE, of_call(message, refuses_nothing));
+            return Does::Says(AT_ONCE, of_call(message, needs_both));
         }
         Does::Usual
     });

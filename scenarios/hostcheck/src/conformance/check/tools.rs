@@ -389,17 +389,13 @@ fn is_refused(reply: &Reply) -> bool {
     reply.code().is_some() || reply.result().is_some_and(|result| result["isError"] == true)
 }
 
-/// The outcome where no tool can be called without an argument that it requires.
+/// The outcome where no tool that is called requires an argument.
 fn nothing_required(lab: &Lab, tools: &Listed) -> Outcome {
-    let may = |tool: &&Value| may_call(&lab.wishes, tool);
-    if !tools.items.iter().any(|tool| may(&tool)) {
-        return none_to_call(lab, tools);
-    }
     let requires = |tool: &Value| {
         tool.pointer("/inputSchema/required").and_then(Value::as_array).is_some_and(|names| !names.is_empty())
     };
     let why = "no tool that may be called has a required argument";
-    if tools.items.iter().filter(|tool| !may(tool)).any(requires) {
+    if tools.items.iter().any(|tool| !may_call(&lab.wishes, tool) && requires(tool)) {
         return Outcome::CouldNotRun(format!("{why}{CALLS_OTHERS}"));
     }
     Outcome::NotApplicable(why.to_owned())
@@ -408,7 +404,12 @@ fn nothing_required(lab: &Lab, tools: &Listed) -> Outcome {
 /// Calls every tool without an argument that it requires.
 async fn bad_arguments(lab: &mut Lab, mut session: Lent, tools: &Listed) -> Result<(), Trouble> {
     let check = "tools.bad-arguments";
-    let broken: Vec<(String, Value, Value)> = callable(lab, tools)
+    let called = callable(lab, tools);
+    if called.is_empty() {
+        lab.tell_all(&[check, "tools.input-error"], &none_to_call(lab, tools));
+        return Ok(());
+    }
+    let broken: Vec<(String, Value, Value)> = called
         .into_iter()
         .filter_map(|(name, tool, good)| {
             let broken = arguments::break_one(tool.get("inputSchema")?, &good)?;
