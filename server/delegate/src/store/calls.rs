@@ -1,9 +1,10 @@
 //! Tool calls: which ran, and with what result.
 
-use rusqlite::{OptionalExtension as _, params};
+use rusqlite::params;
 use serde_json::Value;
 
 use super::rows::{self, CALL};
+use super::sql::Sql as _;
 use super::{Store, StoreError};
 use crate::task::{CallResult, CallState, TaskId, ToolCall};
 
@@ -13,10 +14,8 @@ impl Store {
     /// # Errors
     /// Fails if they can't be read.
     pub fn calls(&self, task: &TaskId) -> Result<Vec<ToolCall>, StoreError> {
-        let mut asked =
-            self.read()?.prepare(&format!("SELECT {CALL} FROM tool_calls WHERE task = ? ORDER BY number"))?;
-        let found = asked.query_map([&task.0], rows::call)?;
-        Ok(found.collect::<Result<_, _>>()?)
+        let sql = format!("SELECT {CALL} FROM tool_calls WHERE task = ? ORDER BY number");
+        Ok(self.read()?.all(&sql, [&task.0], rows::call)?)
     }
 
     /// One call.
@@ -25,7 +24,7 @@ impl Store {
     /// Fails if there is none of this number, or it can't be read.
     pub fn call(&self, number: i64) -> Result<ToolCall, StoreError> {
         let sql = format!("SELECT {CALL} FROM tool_calls WHERE number = ?");
-        let found = self.read()?.prepare(&sql)?.query_row([number], rows::call).optional()?;
+        let found = self.read()?.one(&sql, [number], rows::call)?;
         found.ok_or_else(|| StoreError::Missing(format!("tool call {number}")))
     }
 
@@ -37,7 +36,7 @@ impl Store {
         let sql = format!(
             "SELECT {CALL} FROM tool_calls WHERE task = ? AND state <> 'done' ORDER BY number LIMIT 1"
         );
-        Ok(self.read()?.prepare(&sql)?.query_row([&task.0], rows::call).optional()?)
+        Ok(self.read()?.one(&sql, [&task.0], rows::call)?)
     }
 
     /// The calls that wait for a person, with their tasks.
@@ -47,16 +46,14 @@ impl Store {
     pub fn awaiting_approval(&self) -> Result<Vec<(TaskId, ToolCall)>, StoreError> {
         let sql =
             format!("SELECT {CALL}, task FROM tool_calls WHERE state = 'awaits_approval' ORDER BY number");
-        let mut asked = self.read()?.prepare(&sql)?;
-        let found = asked.query_map([], |row| Ok((TaskId(row.get("task")?), rows::call(row)?)))?;
-        Ok(found.collect::<Result<_, _>>()?)
+        Ok(self.read()?.all(&sql, [], |row| Ok((TaskId(row.get("task")?), rows::call(row)?)))?)
     }
 
     fn move_call(&mut self, number: i64, from: &[CallState], to: CallState) -> Result<(), StoreError> {
         self.write(|transaction| {
-            let state: Option<String> = transaction
-                .query_row("SELECT state FROM tool_calls WHERE number = ?", [number], |row| row.get(0))
-                .optional()?;
+            let state: Option<String> =
+                transaction
+                    .one("SELECT state FROM tool_calls WHERE number = ?", [number], |row| row.get(0))?;
             let state = state.and_then(|name| CallState::by_name(&name));
             if !state.is_some_and(|state| from.contains(&state)) {
                 return Err(StoreError::Missing(format!(
@@ -65,7 +62,7 @@ impl Store {
                 )));
             }
             transaction
-                .execute("UPDATE tool_calls SET state = ? WHERE number = ?", params![to.as_str(), number])?;
+                .change("UPDATE tool_calls SET state = ? WHERE number = ?", params![to.as_str(), number])?;
             Ok(())
         })
     }
@@ -76,7 +73,7 @@ impl Store {
     /// Fails if it can't be written.
     pub fn ask_approval(&mut self, number: i64, asks: &str) -> Result<(), StoreError> {
         self.write(|transaction| {
-            transaction.execute(
+            transaction.change(
                 "UPDATE tool_calls SET state = 'awaits_approval', asks = ? WHERE number = ? AND state = 'asked'",
                 params![asks, number],
             )?;
@@ -98,7 +95,7 @@ impl Store {
     /// Fails if it has run, or can't be written.
     pub fn begin_call(&mut self, number: i64, now_ms: i64) -> Result<(), StoreError> {
         self.write(|transaction| {
-            let changed = transaction.execute(
+            let changed = transaction.change(
                 "UPDATE tool_calls SET state = 'running', runs = runs + 1, started_ms = coalesce(started_ms, ?) \
                  WHERE number = ? AND state IN ('asked', 'approved')",
                 params![now_ms, number],
@@ -125,7 +122,7 @@ impl Store {
     pub fn end_call(&mut self, number: i64, result: &CallResult, now_ms: i64) -> Result<(), StoreError> {
         let shown = Value::Object(result.shown.clone()).to_string();
         self.write(|transaction| {
-            let changed = transaction.execute(
+            let changed = transaction.change(
                 "UPDATE tool_calls SET state = 'done', text = ?, status = ?, shown = ?, ended_ms = ? \
                  WHERE number = ? AND state <> 'done'",
                 params![result.text, result.status, shown, now_ms, number],

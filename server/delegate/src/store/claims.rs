@@ -3,9 +3,10 @@
 //! A result must never have two ways at once: each move is one transaction.
 
 use entraclaw_work::{Claim, Move};
-use rusqlite::{OptionalExtension as _, params};
+use rusqlite::params;
 
 use super::rows::{self, TASK};
+use super::sql::Sql as _;
 use super::{Store, StoreError};
 use crate::task::{Task, TaskId};
 
@@ -18,15 +19,13 @@ impl Store {
     /// # Errors
     /// Fails if there is no such task, or it can't be written.
     pub fn claim(&mut self, id: &TaskId, step: Move) -> Result<Claim, StoreError> {
-        let found: Option<String> = self
-            .read()?
-            .query_row("SELECT claim FROM tasks WHERE id = ?", [&id.0], |row| row.get(0))
-            .optional()?;
+        let found: Option<String> =
+            self.read()?.one("SELECT claim FROM tasks WHERE id = ?", [&id.0], |row| row.get(0))?;
         let now = found.and_then(|name| Claim::by_name(&name));
         let now = now.ok_or_else(|| StoreError::Missing(format!("task {id}")))?;
         let Some(next) = now.after(step) else { return Ok(now) };
         self.write(|transaction| {
-            transaction.execute("UPDATE tasks SET claim = ? WHERE id = ?", params![next.as_str(), id.0])?;
+            transaction.change("UPDATE tasks SET claim = ? WHERE id = ?", params![next.as_str(), id.0])?;
             Ok(next)
         })
     }
@@ -41,8 +40,6 @@ impl Store {
             "SELECT {TASK} FROM tasks WHERE claim NOT IN ('seen', 'told') \
              AND state IN ('completed', 'cancelled', 'failed') ORDER BY number DESC LIMIT {OWED_MAX}"
         );
-        let mut asked = self.read()?.prepare(&sql)?;
-        let found = asked.query_map([], rows::task)?;
-        Ok(found.collect::<Result<_, _>>()?)
+        Ok(self.read()?.all(&sql, [], rows::task)?)
     }
 }

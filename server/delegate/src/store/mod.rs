@@ -1,6 +1,6 @@
 //! The conversation, tasks, tool calls and issues of one project, in one SQLite file.
 //!
-//! From the ground up: `place` is where the file lies and who holds it, `schema` its tables, `rows` reads and writes
+//! From the ground up: `place` is where the file lies and who holds it, `schema` its tables, `sql` keeps the statements, `rows` reads
 //! their columns, `tasks`, `steps`, `claims`, `calls`, `talk` and `quality` are what is written and asked.
 //!
 //! Every change is one transaction that is synced before the call returns. It must never be opened twice at a time.
@@ -11,6 +11,7 @@ mod place;
 mod quality;
 mod rows;
 mod schema;
+mod sql;
 mod steps;
 mod talk;
 mod tasks;
@@ -81,6 +82,7 @@ impl Store {
     pub fn open(place: &Place) -> Result<Self, StoreError> {
         let mut held = place.take()?;
         schema::prepare(held.connection()?, &place.shown())?;
+        sql::keep_statements(held.reader()?);
         let session = talk::last_session(held.connection()?)?;
         Ok(Self { held, session })
     }

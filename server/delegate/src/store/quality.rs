@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, params};
 
+use super::sql::Sql as _;
 use super::{Place, Store, StoreError};
 use crate::issue::Issue;
 use crate::task::Hint;
@@ -46,15 +47,14 @@ impl Store {
     pub fn add_issue(&mut self, issue: &Issue, now_ms: i64) -> Result<Reported, StoreError> {
         self.write(|transaction| {
             let about: Option<(Option<String>, String)> = match &issue.task {
-                Some(task) => transaction
-                    .query_row("SELECT model, hint FROM tasks WHERE id = ?", [&task.0], |row| {
-                        Ok((row.get(0)?, row.get(1)?))
-                    })
-                    .optional()?,
+                Some(task) => {
+                    let sql = "SELECT model, hint FROM tasks WHERE id = ?";
+                    transaction.one(sql, [&task.0], |row| Ok((row.get(0)?, row.get(1)?)))?
+                }
                 None => None,
             };
             let (model, hint) = about.unwrap_or((None, Hint::General.as_str().to_owned()));
-            transaction.execute(
+            transaction.change(
                 "INSERT INTO issues (source, task, model, hint, kind, description, expected, at_ms) \
                  VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 params![
@@ -91,14 +91,12 @@ impl Store {
 }
 
 fn quality(connection: &Connection) -> Result<Vec<KindQuality>, StoreError> {
-    let mut asked = connection.prepare(
-        "SELECT model, hint, sum(state = 'completed'), sum(state = 'failed'), \
-             sum(state = 'cancelled' AND started_ms IS NOT NULL), \
-             sum(EXISTS (SELECT 1 FROM issues WHERE issues.task = tasks.id)) \
-             FROM tasks WHERE model IS NOT NULL GROUP BY model, hint ORDER BY model, hint",
-    )?;
+    let sql = "SELECT model, hint, sum(state = 'completed'), sum(state = 'failed'), \
+         sum(state = 'cancelled' AND started_ms IS NOT NULL), \
+         sum(EXISTS (SELECT 1 FROM issues WHERE issues.task = tasks.id)) \
+         FROM tasks WHERE model IS NOT NULL GROUP BY model, hint ORDER BY model, hint";
     let count = |number: i64| number.max(0).cast_unsigned();
-    let found = asked.query_map([], |row| {
+    let mut all = connection.all(sql, [], |row| {
         let hint: String = row.get(1)?;
         Ok(KindQuality {
             model: row.get(0)?,
@@ -110,14 +108,11 @@ fn quality(connection: &Connection) -> Result<Vec<KindQuality>, StoreError> {
             issues: BTreeMap::new(),
         })
     })?;
-    let mut all: Vec<KindQuality> = found.collect::<Result<_, _>>()?;
-    let mut asked = connection.prepare(
-        "SELECT model, hint, kind, count(*) FROM issues WHERE model IS NOT NULL GROUP BY model, hint, kind",
-    )?;
-    let mut found = asked.query([])?;
-    while let Some(row) = found.next()? {
-        let (model, hint): (String, String) = (row.get(0)?, row.get(1)?);
-        let (kind, number): (String, i64) = (row.get(2)?, row.get(3)?);
+    let sql =
+        "SELECT model, hint, kind, count(*) FROM issues WHERE model IS NOT NULL GROUP BY model, hint, kind";
+    let issues: Vec<(String, String, String, i64)> =
+        connection.all(sql, [], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
+    for (model, hint, kind, number) in issues {
         let row = all.iter_mut().find(|one| one.model == model && one.hint.as_str() == hint);
         if let Some(row) = row {
             row.issues.insert(kind, count(number));

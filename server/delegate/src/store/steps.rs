@@ -6,6 +6,7 @@ use rusqlite::params;
 use serde_json::json;
 
 use super::rows;
+use super::sql::Sql as _;
 use super::{Store, StoreError};
 use crate::task::{CallResult, Resumption, Step, TaskId, Tokens};
 
@@ -39,7 +40,7 @@ impl Store {
         notes: &[String],
     ) -> Result<(), StoreError> {
         self.write(|transaction| {
-            transaction.execute(
+            transaction.change(
                 "UPDATE tasks SET model = ?, heard = ?, partial = ?, was_asking = 1, held = NULL, \
                  resumed = coalesce(?, resumed), notes = ? WHERE id = ?",
                 params![
@@ -61,7 +62,7 @@ impl Store {
     /// Fails if it can't be written.
     pub fn set_partial(&mut self, id: &TaskId, partial: &str, worked_ms: u64) -> Result<(), StoreError> {
         self.write(|transaction| {
-            transaction.execute(
+            transaction.change(
                 "UPDATE tasks SET partial = ?, worked_ms = ? WHERE id = ?",
                 params![partial, worked_ms.cast_signed(), id.0],
             )?;
@@ -75,7 +76,7 @@ impl Store {
     /// Fails if it can't be written.
     pub fn stop_asking(&mut self, id: &TaskId) -> Result<(), StoreError> {
         self.write(|transaction| {
-            transaction.execute("UPDATE tasks SET was_asking = 0, partial = '' WHERE id = ?", [&id.0])?;
+            transaction.change("UPDATE tasks SET was_asking = 0, partial = '' WHERE id = ?", [&id.0])?;
             Ok(())
         })
     }
@@ -86,7 +87,7 @@ impl Store {
     /// Fails if it can't be written.
     pub fn set_held(&mut self, id: &TaskId, held: &str) -> Result<(), StoreError> {
         self.write(|transaction| {
-            transaction.execute("UPDATE tasks SET held = ? WHERE id = ?", params![held, id.0])?;
+            transaction.change("UPDATE tasks SET held = ? WHERE id = ?", params![held, id.0])?;
             Ok(())
         })
     }
@@ -98,25 +99,25 @@ impl Store {
     pub fn end_step(&mut self, id: &TaskId, end: &StepEnd, now_ms: i64) -> Result<(), StoreError> {
         let step = &end.step;
         self.write(|transaction| {
-            transaction.execute(
+            transaction.change(
                 "INSERT INTO steps (task, step, heard, text, requests) VALUES (?, ?, ?, ?, ?)",
                 params![id.0, step.step, step.heard, step.text, json!(step.requests).to_string()],
             )?;
             let mut malformed = 0;
             for (at, request) in step.requests.iter().enumerate() {
-                transaction.execute(
+                transaction.change(
                     "INSERT INTO tool_calls (task, step, request, state) VALUES (?, ?, ?, 'asked')",
                     params![id.0, step.step, json!(request).to_string()],
                 )?;
                 let Some(Some(refused)) = end.refused.get(at) else { continue };
                 malformed += 1;
                 let number = transaction.last_insert_rowid();
-                transaction.execute(
+                transaction.change(
                     "UPDATE tool_calls SET state = 'done', text = ?, status = ?, shown = ?, ended_ms = ? WHERE number = ?",
                     params![refused.text, refused.status, json!(refused.shown).to_string(), now_ms, number],
                 )?;
             }
-            transaction.execute(
+            transaction.change(
                 "UPDATE tasks SET step = step + 1, partial = '', was_asking = 0, held = NULL, \
                  resumed = coalesce(?, resumed), notes = ?, malformed = malformed + ?, \
                  input_tokens = input_tokens + ?, output_tokens = output_tokens + ? WHERE id = ?",
@@ -138,10 +139,7 @@ impl Store {
     /// # Errors
     /// Fails if they can't be read.
     pub fn steps(&self, id: &TaskId) -> Result<Vec<Step>, StoreError> {
-        let mut asked = self
-            .read()?
-            .prepare("SELECT step, heard, text, requests FROM steps WHERE task = ? ORDER BY step")?;
-        let found = asked.query_map([&id.0], rows::step)?;
-        Ok(found.collect::<Result<_, _>>()?)
+        let sql = "SELECT step, heard, text, requests FROM steps WHERE task = ? ORDER BY step";
+        Ok(self.read()?.all(sql, [&id.0], rows::step)?)
     }
 }

@@ -1,16 +1,16 @@
 //! Sessions and messages: the conversation of the project.
 
-use rusqlite::{Connection, OptionalExtension as _, Transaction, params};
+use rusqlite::{Connection, Transaction, params};
 
 use super::rows;
+use super::sql::Sql as _;
 use super::{Store, StoreError};
 use crate::message::{Message, Speaker};
 use crate::task::TaskId;
 
 pub(super) fn last_session(connection: &Connection) -> Result<i64, StoreError> {
-    let last =
-        connection.query_row("SELECT max(number) FROM sessions", [], |row| row.get::<_, Option<i64>>(0));
-    Ok(last.optional()?.flatten().unwrap_or(0))
+    let last = connection.one("SELECT max(number) FROM sessions", [], |row| row.get::<_, Option<i64>>(0))?;
+    Ok(last.flatten().unwrap_or(0))
 }
 
 pub(super) fn add_message(
@@ -21,7 +21,7 @@ pub(super) fn add_message(
     text: &str,
     now_ms: i64,
 ) -> Result<i64, StoreError> {
-    transaction.execute(
+    transaction.change(
         "INSERT INTO messages (session, task, speaker, text, model, at_ms) VALUES (?, ?, ?, ?, ?, ?)",
         params![session, task.0, speaker.as_str(), text, model, now_ms],
     )?;
@@ -35,7 +35,7 @@ impl Store {
     /// Fails if it can't be written.
     pub fn begin_session(&mut self, now_ms: i64) -> Result<i64, StoreError> {
         let session = self.write(|transaction| {
-            transaction.execute("INSERT INTO sessions (began_ms) VALUES (?)", [now_ms])?;
+            transaction.change("INSERT INTO sessions (began_ms) VALUES (?)", [now_ms])?;
             Ok(transaction.last_insert_rowid())
         })?;
         self.session = session;
@@ -54,12 +54,9 @@ impl Store {
 
     /// The messages of this session up to this one, the newest first.
     fn messages_before(&self, last: i64, limit: usize) -> Result<Vec<Message>, StoreError> {
-        let mut asked = self.read()?.prepare(
-            "SELECT * FROM messages WHERE session = ? AND number <= ? ORDER BY number DESC LIMIT ?",
-        )?;
+        let sql = "SELECT * FROM messages WHERE session = ? AND number <= ? ORDER BY number DESC LIMIT ?";
         let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-        let found = asked.query_map(params![self.session, last, limit], rows::message)?;
-        Ok(found.collect::<Result<_, _>>()?)
+        Ok(self.read()?.all(sql, params![self.session, last, limit], rows::message)?)
     }
 
     /// The messages behind `after` up to `last`, at most `limit` of the newest, the oldest of them first.
@@ -78,8 +75,9 @@ impl Store {
     /// # Errors
     /// Fails if it can't be read.
     pub fn last_message(&self) -> Result<i64, StoreError> {
-        let last = self.read()?.query_row("SELECT max(number) FROM messages", [], |row| row.get(0));
-        Ok(last.optional()?.flatten().unwrap_or(0))
+        let last =
+            self.read()?.one("SELECT max(number) FROM messages", [], |row| row.get::<_, Option<i64>>(0))?;
+        Ok(last.flatten().unwrap_or(0))
     }
 
     /// The number of messages of this session.
@@ -87,11 +85,8 @@ impl Store {
     /// # Errors
     /// Fails if they can't be counted.
     pub fn message_count(&self) -> Result<u64, StoreError> {
-        let count: i64 = self.read()?.query_row(
-            "SELECT count(*) FROM messages WHERE session = ?",
-            [self.session],
-            |row| row.get(0),
-        )?;
-        Ok(count.max(0).cast_unsigned())
+        let sql = "SELECT count(*) FROM messages WHERE session = ?";
+        let count: Option<i64> = self.read()?.one(sql, [self.session], |row| row.get(0))?;
+        Ok(count.unwrap_or(0).max(0).cast_unsigned())
     }
 }

@@ -4,10 +4,11 @@
 
 use entraclaw_inbox::journal::ConsumerName;
 use entraclaw_work::Claim;
-use rusqlite::{OptionalExtension as _, Transaction, params};
+use rusqlite::{Transaction, params};
 use serde_json::json;
 
 use super::rows::{self, TASK};
+use super::sql::Sql as _;
 use super::talk::add_message;
 use super::{Store, StoreError};
 use crate::message::Speaker;
@@ -32,9 +33,8 @@ pub struct NewTask {
 }
 
 fn state_of(transaction: &Transaction<'_>, id: &TaskId) -> Result<TaskState, StoreError> {
-    let state: Option<String> = transaction
-        .query_row("SELECT state FROM tasks WHERE id = ?", [&id.0], |row| row.get(0))
-        .optional()?;
+    let state: Option<String> =
+        transaction.one("SELECT state FROM tasks WHERE id = ?", [&id.0], |row| row.get(0))?;
     let state = state.and_then(|name| TaskState::by_name(&name));
     state.ok_or_else(|| StoreError::Missing(format!("task {id}")))
 }
@@ -44,7 +44,7 @@ fn move_task(transaction: &Transaction<'_>, id: &TaskId, next: TaskState) -> Res
     if !state.may_become(next) {
         return Err(StoreError::Order { task: id.0.clone(), state: state.as_str(), next: next.as_str() });
     }
-    transaction.execute("UPDATE tasks SET state = ? WHERE id = ?", params![next.as_str(), id.0])?;
+    transaction.change("UPDATE tasks SET state = ? WHERE id = ?", params![next.as_str(), id.0])?;
     Ok(())
 }
 
@@ -61,7 +61,7 @@ impl Store {
         let claim = if new.source.is_person() { Claim::Seen } else { Claim::Open };
         let context = json!(new.context).to_string();
         self.write(|transaction| {
-            transaction.execute(
+            transaction.change(
                 "INSERT INTO tasks (id, session, source, message, context, hint, consumer, state, claim, created_ms) \
                  VALUES (?, ?, ?, ?, ?, ?, ?, 'queued', ?, ?)",
                 params![
@@ -96,7 +96,7 @@ impl Store {
     ) -> Result<(), StoreError> {
         self.write(|transaction| {
             move_task(transaction, id, TaskState::InProgress)?;
-            transaction.execute(
+            transaction.change(
                 "UPDATE tasks SET model = coalesce(?, model), resumed = coalesce(?, resumed), \
                  started_ms = coalesce(started_ms, ?) WHERE id = ?",
                 params![model, resumed.map(Resumption::as_str), now_ms, id.0],
@@ -112,7 +112,7 @@ impl Store {
     pub fn preempt_task(&mut self, id: &TaskId, partial: &str, worked_ms: u64) -> Result<(), StoreError> {
         self.write(|transaction| {
             move_task(transaction, id, TaskState::Preempted)?;
-            transaction.execute(
+            transaction.change(
                 "UPDATE tasks SET partial = ?, worked_ms = ? WHERE id = ?",
                 params![partial, worked_ms.cast_signed(), id.0],
             )?;
@@ -127,10 +127,8 @@ impl Store {
     pub fn requeue_task(&mut self, id: &TaskId, notes: &[String]) -> Result<(), StoreError> {
         self.write(|transaction| {
             move_task(transaction, id, TaskState::Queued)?;
-            transaction.execute(
-                "UPDATE tasks SET notes = ? WHERE id = ?",
-                params![json!(notes).to_string(), id.0],
-            )?;
+            transaction
+                .change("UPDATE tasks SET notes = ? WHERE id = ?", params![json!(notes).to_string(), id.0])?;
             Ok(())
         })
     }
@@ -149,20 +147,20 @@ impl Store {
     ) -> Result<(), StoreError> {
         self.write(|transaction| {
             move_task(transaction, id, state)?;
-            transaction.execute(
+            transaction.change(
                 "UPDATE tasks SET result = ?, worked_ms = ?, ended_ms = ?, was_asking = 0, held = NULL WHERE id = ?",
                 params![result, worked_ms.cast_signed(), now_ms, id.0],
             )?;
             if state == TaskState::Completed {
-                let (session, model): (i64, Option<String>) = transaction
-                    .query_row("SELECT session, model FROM tasks WHERE id = ?", [&id.0], |row| {
-                        Ok((row.get(0)?, row.get(1)?))
-                    })?;
+                let sql = "SELECT session, model FROM tasks WHERE id = ?";
+                let about = transaction.one(sql, [&id.0], |row| Ok((row.get(0)?, row.get(1)?)))?;
+                let (session, model): (i64, Option<String>) =
+                    about.ok_or_else(|| StoreError::Missing(format!("task {id}")))?;
                 let speaker = (&Speaker::Model, model.as_deref());
                 add_message(transaction, session, id, speaker, result.unwrap_or_default(), now_ms)?;
             }
             // What was never begun never runs.
-            transaction.execute(
+            transaction.change(
                 "UPDATE tool_calls SET state = 'done', text = '', status = 'cancelled', shown = '{}', ended_ms = ? \
                  WHERE task = ? AND state IN ('asked', 'approved', 'awaits_approval')",
                 params![now_ms, id.0],
@@ -185,7 +183,7 @@ impl Store {
     /// Fails if it can't be read.
     pub fn find_task(&self, id: &TaskId) -> Result<Option<Task>, StoreError> {
         let sql = format!("SELECT {TASK} FROM tasks WHERE id = ?");
-        Ok(self.read()?.prepare(&sql)?.query_row([&id.0], rows::task).optional()?)
+        Ok(self.read()?.one(&sql, [&id.0], rows::task)?)
     }
 
     /// The tasks that have not ended, in their order.
@@ -196,9 +194,7 @@ impl Store {
         let sql = format!(
             "SELECT {TASK} FROM tasks WHERE state IN ('queued', 'in_progress', 'preempted') ORDER BY number"
         );
-        let mut asked = self.read()?.prepare(&sql)?;
-        let found = asked.query_map([], rows::task)?;
-        Ok(found.collect::<Result<_, _>>()?)
+        Ok(self.read()?.all(&sql, [], rows::task)?)
     }
 
     /// Notes why a task was cancelled, for those who look at the figures.
@@ -215,12 +211,12 @@ impl Store {
     ) -> Result<(), StoreError> {
         self.write(|transaction| {
             move_task(transaction, id, TaskState::Cancelled)?;
-            transaction.execute(
+            transaction.change(
                 "UPDATE tasks SET cancel_reason = ?, partial = ?, worked_ms = ?, ended_ms = ?, was_asking = 0, \
                  held = NULL WHERE id = ?",
                 params![reason, partial, worked_ms.cast_signed(), now_ms, id.0],
             )?;
-            transaction.execute(
+            transaction.change(
                 "UPDATE tool_calls SET state = 'done', text = '', status = 'cancelled', shown = '{}', ended_ms = ? \
                  WHERE task = ? AND state IN ('asked', 'approved', 'awaits_approval')",
                 params![now_ms, id.0],
