@@ -196,7 +196,7 @@ mod tests {
 
     fn everything() -> Selection {
         Selection {
-            scenarios: load_builtin().unwrap().into_iter().map(Arc::new).collect(),
+            scenarios: load_builtin().unwrap().to_vec(),
             hosts: hostcheck::host::all().unwrap().to_vec(),
             modes: vec![Mode::Sim],
             seed: 1,

@@ -315,7 +315,7 @@ mod tests {
     fn default_run() -> Selection {
         let hosts = hostcheck::host::all().unwrap().iter().filter(|host| host.represented_by().is_none());
         Selection {
-            scenarios: load_builtin().unwrap().into_iter().map(Arc::new).collect(),
+            scenarios: load_builtin().unwrap().to_vec(),
             hosts: hosts.cloned().collect(),
             modes: vec![Mode::Sim, Mode::Process],
             seed: 1,

@@ -372,8 +372,7 @@ fn every_scenario_and_test_that_the_local_model_rests_on_is_there() {
     let missing: Vec<_> = named.iter().filter(|name| !is_there(name)).collect();
     assert!(missing.is_empty(), "docs/src/delegate.md names what is not there: {missing:?}");
     let of_suite = scenarios.iter().filter(|one| one.suite() == "delegate");
-    let silent: Vec<_> =
-        of_suite.map(simulation::scenario::Loaded::id).filter(|id| !named.contains(*id)).collect();
+    let silent: Vec<_> = of_suite.map(|loaded| loaded.id()).filter(|id| !named.contains(*id)).collect();
     assert!(silent.is_empty(), "docs/src/delegate.md has no row for {silent:?}");
 }
 

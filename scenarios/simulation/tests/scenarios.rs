@@ -22,7 +22,7 @@ fn main() {
     let scenarios = load_builtin().unwrap_or_else(|error| panic!("{error}"));
     let hosts = hostcheck::host::all().unwrap_or_else(|error| panic!("{error:#}"));
     let selection = Selection {
-        scenarios: scenarios.into_iter().map(Arc::new).collect(),
+        scenarios: scenarios.to_vec(),
         hosts: hosts.to_vec(),
         modes: vec![Mode::Sim, Mode::Process],
         seed: SEED,

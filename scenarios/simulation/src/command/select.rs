@@ -9,9 +9,9 @@ use crate::scenario::{Loaded, load_builtin, load_path};
 
 /// The scenarios behind the words: ids, suites, id prefixes, files or folders; all built-in ones when there are none.
 pub(super) fn scenarios(words: &[String]) -> anyhow::Result<Vec<Arc<Loaded>>> {
-    let builtin: Vec<Arc<Loaded>> = load_builtin()?.into_iter().map(Arc::new).collect();
+    let builtin = load_builtin()?;
     if words.is_empty() {
-        return Ok(builtin);
+        return Ok(builtin.to_vec());
     }
     let mut chosen: Vec<Arc<Loaded>> = Vec::new();
     for word in words {

@@ -1,6 +1,6 @@
 //! A scenario with a mutant in the server's place, and whether its rule found it.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use anyhow::Context as _;
 use reports::event::CellFinished;
@@ -9,11 +9,7 @@ use super::Mutant;
 use crate::needs;
 use crate::plan::Cell;
 use crate::run::{Repeats, Settings, run_cell};
-use crate::scenario::{Loaded, Mode, load_builtin};
-
-/// Read once: mutants are many, and so are scenarios.
-static SCENARIOS: LazyLock<Vec<Arc<Loaded>>> =
-    LazyLock::new(|| load_builtin().into_iter().flatten().map(Arc::new).collect());
+use crate::scenario::{Mode, load_builtin};
 
 /// The outcome of a mutant's trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,7 +38,7 @@ impl Mutant {
     ///
     /// When the scenario or its host is not there, or the host can't play that.
     pub fn play_in(&'static self, id: &str) -> anyhow::Result<CellFinished> {
-        let scenario = SCENARIOS.iter().find(|loaded| loaded.id() == id);
+        let scenario = load_builtin()?.iter().find(|loaded| loaded.id() == id);
         let scenario = scenario.with_context(|| format!("{}: no scenario is named `{id}`", self.id))?;
         let scenario = Arc::clone(scenario);
         let host = hostcheck::host::all()?.iter().find(|host| host.id == self.host).cloned();

@@ -407,9 +407,11 @@ impl Draw<'_> {
 mod tests {
     use super::*;
     use crate::faults::{PROFILES, USUAL};
+    use std::sync::Arc;
+
     use crate::scenario::{Loaded, load_builtin};
 
-    fn draw<'a>(all: &'a [Loaded], id: &str) -> impl Fn(u64, &FaultProfile) -> Vec<Step> + 'a {
+    fn draw<'a>(all: &'a [Arc<Loaded>], id: &str) -> impl Fn(u64, &FaultProfile) -> Vec<Step> + 'a {
         let scenario = &all.iter().find(|loaded| loaded.id() == id).unwrap().scenario;
         let random = scenario.steps.iter().find_map(|step| match &step.value {
             Step::Random(random) => Some(random),
@@ -431,7 +433,7 @@ mod tests {
     fn the_usual_profile_draws_the_same_steps_as_before() {
         let all = load_builtin().unwrap();
         let sums = ["days.random", "days.listening", "days.signed-in"]
-            .map(|id| [1, 2, 4_711].map(|seed| sum(&draw(&all, id)(seed, USUAL))));
+            .map(|id| [1, 2, 4_711].map(|seed| sum(&draw(all, id)(seed, USUAL))));
         let were = [
             [647_551_176, 3_625_091_358, 1_416_685_952],
             [514_983_527, 2_669_888_804, 1_826_266_060],
@@ -443,7 +445,7 @@ mod tests {
     #[test]
     fn a_profile_decides_the_troubles_and_all_of_them_end() {
         let all = load_builtin().unwrap();
-        let draw = draw(&all, "days.signed-in");
+        let draw = draw(all, "days.signed-in");
         for profile in PROFILES {
             let steps = draw(3, profile);
             let troubled = steps

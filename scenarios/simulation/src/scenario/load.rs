@@ -1,7 +1,7 @@
 //! Reads scenario files and refuses what could not mean what it says. Never runs anything.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use hostcheck::hint::nearest;
 
@@ -41,13 +41,19 @@ impl Loaded {
     }
 }
 
-/// Every embedded scenario, by id.
-pub fn load_builtin() -> Result<Vec<Loaded>, ScenarioError> {
-    let mut all = Vec::new();
-    for (file, source) in SUITES {
-        all.push(Loaded { builtin: true, ..parse(&format!("scenarios/{file}"), source)? });
-    }
-    unique(all)
+/// Every embedded scenario, by id. They are many, and are read once in a process.
+///
+/// # Errors
+/// Fails if one of them could not mean what it says, or if two have one id.
+pub fn load_builtin() -> Result<&'static [Arc<Loaded>], &'static ScenarioError> {
+    static ALL: LazyLock<Result<Vec<Arc<Loaded>>, ScenarioError>> = LazyLock::new(|| {
+        let read = |(file, source): &(&str, &str)| {
+            Ok(Loaded { builtin: true, ..parse(&format!("scenarios/{file}"), source)? })
+        };
+        let all = SUITES.iter().map(read).collect::<Result<_, _>>()?;
+        Ok(unique(all)?.into_iter().map(Arc::new).collect())
+    });
+    ALL.as_deref()
 }
 
 /// A scenario file, or every `.yaml` below a folder.

@@ -14,9 +14,9 @@ fn found(
     faults: Option<&'static FaultProfile>,
     rule: &str,
 ) -> (Cell, CellFinished) {
-    let scenario = load_builtin().unwrap().into_iter().find(|loaded| loaded.id() == id).unwrap();
+    let scenario = load_builtin().unwrap().iter().find(|loaded| loaded.id() == id).unwrap();
     let cells = plan::cells(&Selection {
-        scenarios: vec![Arc::new(scenario)],
+        scenarios: vec![Arc::clone(scenario)],
         hosts: hostcheck::host::all().unwrap().iter().filter(|one| one.id == host).cloned().collect(),
         modes: vec![Mode::Sim],
         seed: 1,

@@ -193,11 +193,12 @@ mod tests {
     #[test]
     fn the_written_steps_are_the_drawn_steps() {
         let mut kinds = std::collections::BTreeSet::new();
-        let is_drawn = |loaded: &Loaded| loaded.id().starts_with("days.") || loaded.id() == "crash.kills";
-        for scenario in load_builtin().unwrap().into_iter().filter(is_drawn).map(Arc::new) {
+        let is_drawn =
+            |loaded: &&Arc<Loaded>| loaded.id().starts_with("days.") || loaded.id() == "crash.kills";
+        for scenario in load_builtin().unwrap().iter().filter(is_drawn) {
             for (seed, faults) in (0..).zip(PROFILES) {
                 let cells = plan::cells(&Selection {
-                    scenarios: vec![Arc::clone(&scenario)],
+                    scenarios: vec![Arc::clone(scenario)],
                     hosts: hostcheck::host::all().unwrap().to_vec(),
                     modes: vec![Mode::Sim, Mode::Process],
                     seed,
