@@ -20,8 +20,7 @@ pub(crate) fn make(schema: &Value, seed: u64) -> Result<Value, String> {
     }
 }
 
-/// Arguments that break the schema: a required member is missing, or has another type. `None` where the
-/// schema takes everything.
+/// Arguments that break the schema, for a required member is missing. `None` where it requires none.
 pub(crate) fn break_one(schema: &Value, good: &Value) -> Option<Value> {
     let compiled = Foreign::compile(schema).ok()?;
     let required = schema.get("required")?.as_array()?.iter().filter_map(Value::as_str);

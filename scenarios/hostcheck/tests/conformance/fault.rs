@@ -103,4 +103,5 @@ pub(crate) enum Fault {
     HearsSomeResources,
     RefusesStreams,
     WantsEmptyArguments,
+    AnswersWithoutAnId,
 }

@@ -16,7 +16,7 @@ pub(crate) const OLD: Version = Version::V2025_11_25;
 pub(crate) const NEW: Version = Version::V2026_07_28;
 
 /// Fault → the row that must fail, in this version.
-const MUTANTS: [(Fault, &str, Version); 99] = [
+const MUTANTS: [(Fault, &str, Version); 101] = [
     (Fault::PrintsToStdout, "stdio.only-messages", OLD),
     (Fault::SpreadsMessages, "stdio.one-line", OLD),
     (Fault::MarksByteOrder, "stdio.only-messages", OLD),
@@ -116,6 +116,8 @@ const MUTANTS: [(Fault, &str, Version); 99] = [
     (Fault::TakesAnyLogLevel, "lifecycle.log-level", NEW),
     (Fault::PrintsAtNoise, "stdio.only-messages", OLD),
     (Fault::RefusesStreams, "subscriptions.acknowledged", NEW),
+    (Fault::AnswersWithoutAnId, "messages.notification-unanswered", OLD),
+    (Fault::AnswersWithoutAnId, "messages.notification-unanswered", NEW),
 ];
 
 /// Behaviour that is allowed → the row that must not fail because of it.

@@ -91,14 +91,36 @@ async fn notifications(lab: &mut Lab) -> Result<(), Trouble> {
     };
     let said = session.say(&sign);
     lab.expect("errors.notification-survived", sign.is_answer(), message, GOES_ON, &said);
-    let stray: Vec<_> = session
-        .later(from)
-        // A second answer to another request is no answer to this notification.
-        .filter(|message| message.get("method").is_none() && !session.has_asked(message.get("id")))
-        .map(Value::to_string)
-        .collect();
+    let stray = answers_to_nothing(&session, from);
     lab.expect(check, stray.is_empty(), "a notification is answered", "nothing", &stray.join("\n"));
+    if !sign.is_answer() {
+        return Ok(());
+    }
+    let from = session.wire.received.len();
+    let sign = request_without_an_id(&mut session).await;
+    let said = session.say(&sign);
+    let message = "the server does not answer after a notification that has the method of a request";
+    lab.expect("errors.notification-survived", sign.is_answer(), message, GOES_ON, &said);
+    let stray = answers_to_nothing(&session, from);
+    let message = "a message without an id, which is a notification, is answered for its method";
+    lab.expect(check, stray.is_empty(), message, "nothing", &stray.join("\n"));
     Ok(())
+}
+
+/// Sends a notification that has the method of a request, and asks for a sign of life.
+async fn request_without_an_id(session: &mut Session) -> Reply {
+    let from = session.wire.received.len();
+    let params = session.params(json!({}));
+    session.notify(session.sign_of_life(), Some(params));
+    let id = session.start_sign_of_life();
+    session.answer_to(&id, from, ANSWER_WITHIN).await
+}
+
+/// What came from this line on and answers no request of this connection. A second answer to one of them is none of it.
+fn answers_to_nothing(session: &Session, from: usize) -> Vec<String> {
+    let is_stray =
+        |message: &&Value| message.get("method").is_none() && !session.has_asked(message.get("id"));
+    session.later(from).filter(is_stray).map(Value::to_string).collect()
 }
 
 async fn no_request(lab: &mut Lab) -> Result<(), Trouble> {
