@@ -65,9 +65,13 @@ impl Session {
             Err(error) => return self.connection.answer(route, Err(error), Vec::new()),
         };
         let open = self.connection.open.values().filter(|open| matches!(open, Open::Listen { .. })).count();
-        if open == LISTENS_MAX || route.is_batched() {
-            let error =
-                RpcError::invalid_request(format!("at most {LISTENS_MAX} subscriptions; cancel one first"));
+        let refusal = if route.is_batched() {
+            Some("subscriptions/listen must not stand in a batch".to_owned())
+        } else {
+            (open == LISTENS_MAX).then(|| format!("at most {LISTENS_MAX} subscriptions; cancel one first"))
+        };
+        if let Some(refusal) = refusal {
+            let error = RpcError::invalid_request(refusal);
             return self.connection.answer(route, Err(error), Vec::new());
         }
         let uris = accepted.get("resourceSubscriptions").and_then(Value::as_array).into_iter().flatten();

@@ -115,3 +115,21 @@ pub(crate) fn permission_answer(content: &str, html: bool) -> Option<(String, Be
 fn counted(counts: &BTreeMap<&'static str, u32>) -> String {
     counts.iter().map(|(kind, count)| format!("{kind}:{count}")).collect::<Vec<_>>().join(",")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the person saw must be what is read.
+    #[test]
+    fn an_answer_is_none_where_something_of_it_was_hidden() {
+        for answer in ["<p>yes abcde</p>", "<div>no abcde</div>"] {
+            assert!(permission_answer(answer, true).is_some(), "{answer}");
+        }
+        for hides in
+            ["<p>yes abcde<span style=\"display:none\">no abcde</span></p>", "<p>yes\u{200b} abcde</p>"]
+        {
+            assert!(permission_answer(hides, true).is_none(), "{hides}");
+        }
+    }
+}

@@ -328,6 +328,15 @@ mod tests {
         assert_eq!(kept("a<![CDATA[secret <b>x</b>]]>b"), "ab");
     }
 
+    /// The seven tags are read 138 bytes far in search of their end, which is more than the 56 of the input and less than four
+    /// times as many.
+    #[test]
+    fn the_search_for_ends_goes_over_the_input_more_than_once() {
+        let nested = format!("{}>", "<xq a ".repeat(6));
+        let input = format!("{nested}hello <xq a=\"> goes");
+        assert_eq!(kept(&input), format!("{}hello ", nested.replace('<', "＜")));
+    }
+
     /// The search has a bound, and a person's words are kept beyond it.
     #[test]
     fn the_search_for_ends_of_unknown_tags_is_bounded() {

@@ -567,6 +567,18 @@ fn config() -> ProptestConfig {
     ProptestConfig { failure_persistence: Some(Box::new(file)), ..ProptestConfig::default() }
 }
 
+/// The line of a fence is of our making, and a class can say anything.
+#[rstest]
+#[case::a_word("C#", "c#")]
+#[case::a_prefixed_word("language-Rust", "rust")]
+#[case::a_long_word("language-abcdefghijklmnopqrstu", "")]
+#[case::a_short_word_with_other_signs("a`b", "")]
+fn the_language_of_a_fence_is_a_short_word_of_plain_signs(#[case] class: &str, #[case] language: &str) {
+    let html = format!("<codeblock class=\"{class}\"><code>x</code></codeblock>");
+    let clean = sanitize(&html, Markup::Html, &Context::default(), &Limits::default());
+    assert_eq!(clean.text, format!("```{language}\nx\n```"));
+}
+
 proptest! {
     #![proptest_config(config())]
 

@@ -205,6 +205,8 @@ mod tests {
             assert_eq!(schema["required"], required, "{name}");
             let found: Vec<&String> = schema["properties"].as_object().unwrap().keys().collect();
             assert_eq!(found, properties, "{name}");
+            let hints = tool.annotations.as_ref().unwrap();
+            assert_eq!(hints.destructive_hint, Some(name == "chat"), "{name}: its task may change files");
         }
         let chat = serde_json::to_value(&*all[0].input_schema).unwrap();
         let hints =

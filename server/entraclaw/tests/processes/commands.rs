@@ -233,6 +233,7 @@ fn status_follows_a_leader_its_follower_and_their_ends() {
     let runtime = runtime();
     let graph = graph(&runtime, 0);
     let place = signed_in(&graph.uri(), &good_token()).with("ENTRACLAW_TEAMS_POLL_INTERVAL", "1s");
+    let before = jiff::Timestamp::now();
     let leader = place.serve("reviewer", "claude-code");
     place.status_until(|report| report.leader.is_some());
     let follower = place.serve("builder", "copilot-cli");
@@ -244,6 +245,7 @@ fn status_follows_a_leader_its_follower_and_their_ends() {
     assert_eq!((code, report.healthy), (0, true), "{report:#?}");
     let first = report.leader.clone().unwrap().file;
     assert_eq!(first.pid, leader.child.id());
+    assert!(first.started_at.parse::<jiff::Timestamp>().unwrap() >= before, "{}", first.started_at);
     assert_eq!((first.hosts[0].name.as_str(), first.hosts[0].version.as_str()), ("claude-code", "9.9"));
     assert!(first.carriers.contains(&"channel".to_owned()) && first.carriers.contains(&"wait".to_owned()));
     assert!(report.consumers.iter().all(|consumer| consumer.sessions == 1 && consumer.unread == 0));

@@ -350,6 +350,27 @@ mod tests {
     }
 
     #[test]
+    fn a_stretch_is_read_when_it_may_hold_an_unacknowledged_record_and_only_then() {
+        let ledger = ledger(&story());
+        let tally = |teams: u64, email: u64| {
+            let mut tally = Tally::default();
+            for (channel, count) in [(T, teams), (E, email)] {
+                (1..=count).for_each(|seq| {
+                    tally.add(channel, seq);
+                });
+            }
+            tally
+        };
+        let may_miss = |channels: &[Channel], before: Tally, end: Tally| {
+            ledger.may_miss(channels.iter().copied(), &before, &end)
+        };
+        assert!(!may_miss(&[T, E], tally(0, 0), tally(3, 0)), "all acknowledged");
+        assert!(!may_miss(&[T, E], tally(3, 0), tally(3, 0)), "nothing in it");
+        assert!(may_miss(&[T], tally(3, 0), tally(4, 0)), "one more");
+        assert!(may_miss(&[T, E], tally(3, 0), tally(3, 2)) && !may_miss(&[T], tally(3, 0), tally(3, 2)));
+    }
+
+    #[test]
     fn an_older_header_in_the_middle_takes_the_file_to_no_generation_that_it_had() {
         let late = [Note::Header { v: 1, generation: 3 }, Note::Header { v: 1, generation: 2 }];
         let ledger = ledger(&late);

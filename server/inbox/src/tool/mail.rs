@@ -261,6 +261,13 @@ mod tests {
     }
 
     #[test]
+    fn an_id_may_be_as_long_as_is_said_and_no_longer() {
+        assert_eq!(check_id("reply_to", &"1".repeat(ID_BYTES_MAX)), Ok(()));
+        let refused = check_id("reply_to", &"1".repeat(ID_BYTES_MAX + 1)).unwrap_err();
+        assert!(refused.starts_with("reply_to: this is no id"), "{refused}");
+    }
+
+    #[test]
     fn an_answer_and_a_new_mail() {
         let reply = outgoing(object(&json!({"content": "x", "reply_to": "1", "subject": "y"}))).unwrap();
         assert_eq!(reply.target, MailTarget::Reply { message_id: "1".to_owned() });

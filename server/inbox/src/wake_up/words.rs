@@ -243,6 +243,17 @@ mod tests {
         assert!(lines[7].contains("inbox_pull") && lines[7].contains("send_teams_message"));
     }
 
+    /// A name of accents, of which many stand on one letter, would be long in few letters.
+    #[test]
+    fn a_name_has_at_most_two_signs_a_letter() {
+        let name = |accents: usize| {
+            let letters = "x\u{301}".repeat(NAME_CHARS_MAX);
+            who(&record(&format!("{letters}{}", "\u{302}".repeat(accents)), "Hello", Channel::Teams))
+        };
+        assert!(name(0).contains("x\u{301}x\u{301}"), "{}", name(0));
+        assert_eq!(name(1), "\"somebody\" wrote in Teams");
+    }
+
     #[test]
     fn the_operators_words_go_whole_and_those_of_others_are_announced() {
         let alice = record("Alice", "Please deploy", Channel::Teams);

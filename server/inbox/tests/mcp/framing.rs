@@ -94,10 +94,12 @@ fn batches_are_served_in_the_one_version_that_has_them() {
             r#"[{"jsonrpc":"2.0","method":"notifications/x"}]"#,
             "[]",
             r#"[{"jsonrpc":"2.0","id":4,"method":"initialize","params":{}}]"#,
+            r#"[{"jsonrpc":"2.0","id":5,"method":"subscriptions/listen","params":{"notifications":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}]"#,
         ],
         &[
             r#"[{"id":1,"result":{}},{"id":2,"error":{"code":-32601}}]"#,
             r#"[{"id":4,"error":{"code":-32600,"message":"initialize must not stand in a batch"}}]"#,
+            r#"[{"id":5,"error":{"code":-32600,"message":"subscriptions/listen must not stand in a batch"}}]"#,
         ],
     );
     check(

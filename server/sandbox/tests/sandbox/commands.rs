@@ -222,6 +222,17 @@ async fn homes_and_secrets_are_no_projects() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_project_can_have_worktrees_from_its_first_commit_on() {
+    let Some(world) = World::new().await else { return };
+    let refused = Worktree::is_possible(&world.project()).await;
+    assert!(matches!(refused, Err(SandboxError::Git { .. })), "{refused:?}");
+    let commit = "git add README && git -c user.name=a -c user.email=a@contoso.com commit -qm x";
+    let made = Command::new("bash").args(["-c", commit]).current_dir(world.project()).status().unwrap();
+    assert!(made.success());
+    Worktree::is_possible(&world.project()).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_worktree_ends_as_a_branch() {
     let Some(world) = World::new().await else { return };
     succeeds(&world, "git add README && git -c user.name=a -c user.email=a@contoso.com commit -qm x").await;
