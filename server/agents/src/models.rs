@@ -178,8 +178,21 @@ fn names(list: &[u8], model: &str) -> bool {
 mod tests {
     #![expect(clippy::disallowed_methods, reason = "the recordings are files")]
 
-    use super::*;
+    use entraclaw_seams::storage::MemoryStorage;
     use rstest::rstest;
+
+    use super::*;
+
+    #[test]
+    fn what_a_program_listed_is_known_and_not_of_another_program() {
+        let asked = |program: &str| IfListed { model: "gpt-4.1".to_owned(), program: program.to_owned() };
+        let known = Known { v: 1, programs: vec![Listed { asked: asked("1.0.24"), listed: Some(true) }] };
+        let storage = MemoryStorage::new();
+        storage.create_dir("agents").unwrap();
+        storage.replace_derived(FILE, &serde_json::to_vec(&known).unwrap()).unwrap();
+        assert!(was_listed(&storage, &asked("1.0.24")));
+        assert!(!was_listed(&storage, &asked("1.0.60")));
+    }
 
     #[rstest]
     #[case("0.0.354", false)]

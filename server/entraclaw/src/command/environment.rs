@@ -228,6 +228,20 @@ mod tests {
     }
 
     #[test]
+    fn a_host_passes_on_what_the_added_tools_read_and_no_more() {
+        let environment = Environment {
+            for_agents: [("COPILOT_HOME".to_owned(), OsString::from("/home/alice/copilot"))].into(),
+            stores: [("CODEX_HOME".to_owned(), "/home/alice/codex".to_owned())].into(),
+            ..Environment::read()
+        };
+        let needed = |sets: &[ToolSet]| environment.needed_by(&sets.iter().copied().collect());
+        assert_eq!(needed(&[ToolSet::Ask]), ["COPILOT_HOME"]);
+        assert_eq!(needed(&[ToolSet::Context]), ["CODEX_HOME"]);
+        assert_eq!(needed(&[ToolSet::Ask, ToolSet::Context]), ["CODEX_HOME", "COPILOT_HOME"]);
+        assert!(needed(&[]).is_empty());
+    }
+
+    #[test]
     fn an_unresolved_reference_is_no_value() {
         assert!(names_itself("ENTRACLAW_AUTH", "$ENTRACLAW_AUTH"));
         assert!(names_itself("ENTRACLAW_AUTH", "${ENTRACLAW_AUTH}"));
