@@ -133,6 +133,26 @@ fn a_server_that_ends_at_once_is_told_without_a_table_of_nothing() {
     assert!(report.contains("not-run"), "{report}");
 }
 
+#[cfg(unix)]
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the test writes what is no program")]
+fn a_server_that_can_not_be_started_is_told_with_what_to_do() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out").display().to_string();
+    let script = folder.path().join("server.py");
+    std::fs::write(&script, "print(1)\n").expect("the file is written");
+    let missing = folder.path().join("no-such-server");
+    let remedies = [
+        (&script, "make it executable, or write before it what runs it"),
+        (&missing, "add its folder to PATH"),
+    ];
+    for (server, remedy) in remedies {
+        let (code, stdout, _) = run(&["run", "--server", &format!("'{}'", server.display()), "--out", &out]);
+        assert_eq!(code, 3, "{stdout}");
+        assert!(stdout.contains(remedy) && !stdout.contains("start its command by hand"), "{stdout}");
+    }
+}
+
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the test reads what the command wrote")]
 fn a_run_leaves_no_page_and_no_badge_of_an_earlier_server() {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use fake_hosts::drive::NOT_STARTED;
 use schemas::Version;
 use serde_json::{Value, json};
 
@@ -184,12 +185,14 @@ pub fn main(
     if !args.json {
         if let Some(reason) = &found.about.unreachable {
             out(&format!("the server could not be judged: {reason}"));
-            out(if plan.target.has_address() {
-                "check that the address is that of the MCP endpoint, its path included"
-            } else {
-                "start its command by hand and type a line: it should answer on standard output, flushed, and end when its input \
-                 does. What it needs may be missing, like an argument, or a variable (--env)"
-            });
+            if plan.target.has_address() {
+                out("check that the address is that of the MCP endpoint, its path included");
+            } else if !reason.starts_with(NOT_STARTED) {
+                out(
+                    "start its command by hand and type a line: it should answer on standard output, flushed, and end when its \
+                     input does. What it needs may be missing, like an argument, or a variable (--env)",
+                );
+            }
         }
         if !unheard {
             out(&told);

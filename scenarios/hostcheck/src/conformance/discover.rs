@@ -3,9 +3,11 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 use std::rc::Rc;
 use std::time::Duration;
 
+use fake_hosts::drive::NOT_STARTED;
 use schemas::Version;
 use serde_json::Value;
 
@@ -144,8 +146,7 @@ pub(crate) async fn discover(
     opening(first, first_within);
     let mut met = vec![(first, meet(target, first, first_within).await)];
     if let (_, Err(error)) = &met[0] {
-        let program = target.program_name().map(|program| format!("{program}: ")).unwrap_or_default();
-        let reason = format!("the server could not be started: {program}{error}");
+        let reason = not_started(target.program_name(), error);
         found.versions = VERSIONS.map(|version| (version, Err(reason.clone()))).into();
         found.unreachable = Some(reason);
         return (found, open);
@@ -189,7 +190,7 @@ pub(crate) async fn discover(
         let mut met = match met {
             Ok(met) => met,
             Err(error) => {
-                found.versions.insert(version, Err(format!("the server could not be started: {error}")));
+                found.versions.insert(version, Err(not_started(None, &error)));
                 continue;
             }
         };
@@ -333,6 +334,19 @@ fn short(text: &str) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
+}
+
+/// Why no process could be started, and what to do about it.
+fn not_started(program: Option<&str>, error: &std::io::Error) -> String {
+    let program = program.map(|program| format!("{program}: ")).unwrap_or_default();
+    let remedy = match error.kind() {
+        ErrorKind::NotFound => "; write its path, or add its folder to PATH",
+        ErrorKind::PermissionDenied => {
+            "; make it executable, or write before it what runs it, like `python3`"
+        }
+        _ => "",
+    };
+    format!("{NOT_STARTED}: {program}{error}{remedy}")
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use fake_hosts::AnyServer;
+use fake_hosts::drive::NOT_STARTED;
 use schemas::Version;
 use serde_json::Value;
 use tokio::time::Instant;
@@ -108,7 +109,7 @@ impl Lab {
 
     fn start(&self, server: AnyServer, judged: bool) -> Result<Session, Trouble> {
         let wire = Wire::start(server, Rc::clone(&self.record), judged, !self.version.is_modern());
-        let wire = wire.map_err(|error| Trouble(format!("the server could not be started: {error}")))?;
+        let wire = wire.map_err(|error| Trouble(format!("{NOT_STARTED}: {error}")))?;
         let mut session = Session::new(wire, self.version);
         session.question = self.question;
         Ok(session)
