@@ -2,6 +2,7 @@
 //!
 //! It must never be given a text with a value in it: values are parameters, so that there are as many texts as places.
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OptionalExtension as _, Params, Result, Row};
 
 /// Most statements that a connection keeps. The store has fewer places that ask or change.
@@ -54,6 +55,9 @@ impl Sql for Connection {
 }
 
 /// Lets a connection keep all statements of the store; SQLite's library keeps few.
-pub(super) fn keep_statements(connection: &Connection) {
+pub(super) fn keep_statements(connection: &Connection) -> Result<()> {
     connection.set_prepared_statement_cache_capacity(KEPT_MAX);
+    // Otherwise SQLite compiles a statement anew for each new value of a parameter, as the value could change its plan.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    Ok(())
 }
