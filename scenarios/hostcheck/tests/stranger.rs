@@ -5,7 +5,7 @@ use std::path::Path;
 
 use assert_cmd::Command;
 use rstest::rstest;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 fn run(arguments: &[&str]) -> (i32, String, String) {
     let mut command = Command::new(assert_cmd::cargo::cargo_bin!("hostcheck"));
@@ -151,6 +151,12 @@ fn a_server_that_can_not_be_started_is_told_with_what_to_do() {
         assert_eq!(code, 3, "{stdout}");
         assert!(stdout.contains(remedy) && !stdout.contains("start its command by hand"), "{stdout}");
     }
+    let config = folder.path().join("mcp.json");
+    let server = json!({"command": env!("CARGO_BIN_EXE_hostcheck"), "args": [], "cwd": missing});
+    std::fs::write(&config, json!({"mcpServers": {"tiny": server}}).to_string())
+        .expect("the file is written");
+    let (code, stdout, _) = run(&["run", "--config", &config.display().to_string(), "--out", &out]);
+    assert!(code == 3 && stdout.contains("correct `cwd`"), "{stdout}");
 }
 
 #[test]

@@ -146,7 +146,7 @@ pub(crate) async fn discover(
     opening(first, first_within);
     let mut met = vec![(first, meet(target, first, first_within).await)];
     if let (_, Err(error)) = &met[0] {
-        let reason = not_started(target.program_name(), error);
+        let reason = not_started(target, error);
         found.versions = VERSIONS.map(|version| (version, Err(reason.clone()))).into();
         found.unreachable = Some(reason);
         return (found, open);
@@ -190,7 +190,7 @@ pub(crate) async fn discover(
         let mut met = match met {
             Ok(met) => met,
             Err(error) => {
-                found.versions.insert(version, Err(not_started(None, &error)));
+                found.versions.insert(version, Err(not_started(target, &error)));
                 continue;
             }
         };
@@ -337,9 +337,13 @@ fn short(text: &str) -> String {
 }
 
 /// Why no process could be started, and what to do about it.
-fn not_started(program: Option<&str>, error: &std::io::Error) -> String {
-    let program = program.map(|program| format!("{program}: ")).unwrap_or_default();
+fn not_started(target: &Target, error: &std::io::Error) -> String {
+    let program = target.program_name().map(|program| format!("{program}: ")).unwrap_or_default();
     let remedy = match error.kind() {
+        // The system has one error for both.
+        ErrorKind::NotFound if target.lacks_its_directory() => {
+            "; its working directory is not there, correct `cwd`"
+        }
         ErrorKind::NotFound => "; write its path, or add its folder to PATH",
         ErrorKind::PermissionDenied => {
             "; make it executable, or write before it what runs it, like `python3`"

@@ -131,6 +131,16 @@ impl Target {
         }
     }
 
+    /// Whether the program is to start in a folder that is not there.
+    pub(crate) fn lacks_its_directory(&self) -> bool {
+        match self {
+            Self::Command(command) => {
+                command.working_directory.as_ref().is_some_and(|folder| !folder.is_dir())
+            }
+            Self::Url(_) | Self::Inside(_) => false,
+        }
+    }
+
     /// Whether the program is one that may first download or build the server.
     pub(crate) fn may_fetch_first(&self) -> bool {
         let program = self.program_name().unwrap_or_default();
