@@ -314,8 +314,11 @@ fn judge_structured(lab: &mut Lab, name: &str, schema: &Value, result: &Value, b
     match compiled.errors(content).first() {
         None => lab.pass("tools.structured"),
         Some(error) => {
-            let why = format!("{} {}", error.path, error.message);
-            let message = format!("structuredContent of `{name}` does not fit its output schema: {why}");
+            let at = if error.path.is_empty() { String::new() } else { format!(" at {}", error.path) };
+            let message = format!(
+                "structuredContent of `{name}` does not fit its output schema{at}: {}",
+                error.message
+            );
             lab.fail("tools.structured", message, "structuredContent that fits the schema", &said);
         }
     }
