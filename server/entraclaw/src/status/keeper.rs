@@ -9,17 +9,16 @@ use std::time::Duration;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use jiff::Timestamp;
-use serde::Serialize;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep};
 
 use super::{
-    GraphLine, SESSIONS, STATUS_FILE, SessionFile, SourceLine, SponsorsLine, StatusFile, session_file,
-    session_lock,
+    GraphLine, SESSIONS, SessionFile, SourceLine, SponsorsLine, StatusFile, session_file, session_lock,
 };
 use entraclaw_inbox::gate::Gate;
 use entraclaw_inbox::journal::{Journal, JournalStats};
 use entraclaw_inbox::presence::{Presence, PresenceState};
+use entraclaw_inbox::sessions::{write_session, write_status};
 use entraclaw_inbox::source::{SourceState, SourceStatus};
 use entraclaw_inbox::upkeep::{self, LastRound};
 use entraclaw_microsoft::graph::{GraphClient, REQUESTS_PER_SECOND_MAX, Usage};
@@ -138,7 +137,7 @@ impl Keeper {
         round.leads_since = if leads { round.leads_since.or(Some(now)) } else { None };
         let news = (leads, self.journal.is_leader_silent(), self.presence.get(), self.journal.stats());
         if round.session.as_ref() != Some(&news)
-            && self.write(&session_file(&self.id), &self.session(round, &news, now))
+            && write_session(&*self.storage, &self.session(round, &news, now))
         {
             round.session = Some(news);
         }
@@ -148,7 +147,7 @@ impl Keeper {
         let sponsors = sponsors.map(|(trouble, awaited)| SponsorsLine { trouble, awaited });
         let news = (states, sponsors, self.client.usage(), self.upkeep.get());
         if round.status.as_ref() != Some(&news)
-            && self.write(STATUS_FILE, &self.status(round, &news, since, now))
+            && write_status(&*self.storage, &self.status(round, &news, since, now))
         {
             round.status = Some(news);
         }
@@ -212,12 +211,6 @@ impl Keeper {
             },
             upkeep: last_upkeep.clone(),
         }
-    }
-
-    fn write(&self, path: &str, shape: &impl Serialize) -> bool {
-        let Ok(mut bytes) = serde_json::to_vec(shape) else { return false };
-        bytes.push(b'\n');
-        self.storage.replace_derived(path, &bytes).is_ok()
     }
 
     /// Removes the files of sessions that were killed.

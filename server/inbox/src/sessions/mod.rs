@@ -77,6 +77,22 @@ pub fn read<T: DeserializeOwned>(storage: &dyn Storage, path: &str) -> Option<T>
     serde_json::from_slice(&read_whole(storage, path, FILE_BYTES_MAX).ok()??).ok()
 }
 
+/// Writes the leader's report. Returns whether it was written.
+pub fn write_status(storage: &dyn Storage, status: &StatusFile) -> bool {
+    write(storage, STATUS_FILE, status)
+}
+
+/// Writes a session's report. Returns whether it was written.
+pub fn write_session(storage: &dyn Storage, session: &SessionFile) -> bool {
+    write(storage, &session_file(&session.id), session)
+}
+
+fn write(storage: &dyn Storage, path: &str, shape: &impl Serialize) -> bool {
+    let Ok(mut bytes) = serde_json::to_vec(shape) else { return false };
+    bytes.push(b'\n');
+    storage.replace_derived(path, &bytes).is_ok()
+}
+
 /// The files of all sessions, running ones first.
 pub fn sessions(storage: &dyn Storage) -> Vec<SessionLine> {
     let names = storage.list(SESSIONS).unwrap_or_default();
