@@ -113,9 +113,9 @@ pub trait Lock: Send {}
 
 /// Checks that a path is relative, uses `/`, and stays inside the tree.
 fn check_path(path: &str) -> io::Result<()> {
-    let plain =
-        |part: &str| !part.is_empty() && part != "." && part != ".." && !part.contains(['\\', ':', '\0']);
-    if path.split('/').all(plain) {
+    let is_plain = |byte: &u8| !matches!(byte, b'\\' | b':' | b'\0');
+    let is_name = |part: &[u8]| !matches!(part, b"" | b"." | b"..") && part.iter().all(is_plain);
+    if path.as_bytes().split(|byte| *byte == b'/').all(is_name) {
         Ok(())
     } else {
         Err(io::Error::new(
