@@ -96,6 +96,7 @@ mod tests {
                 found.push(frame);
             }
             assert!(framer.buffered_bytes() <= line_bytes_max + chunk);
+            assert!(framer.buffer.len() <= line_bytes_max + 2 * chunk, "what was read is let go");
         }
         found
     }

@@ -251,3 +251,30 @@ impl Surroundings {
         Ok(())
     }
 }
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "the policy is made from real folders")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_secret_is_read_because_the_search_path_names_its_folder() {
+        let place = tempfile::tempdir().unwrap();
+        let root = std::fs::canonicalize(place.path()).unwrap();
+        let folder = |name: &str| {
+            let path = root.join(name);
+            std::fs::create_dir_all(&path).unwrap();
+            path
+        };
+        let (tools, within, project) = (folder("tools"), folder("vault/bin"), folder("project"));
+        let path = std::env::join_paths([&tools, &within, &root, &tools]).unwrap();
+        let surroundings = Surroundings {
+            home: None,
+            environment: [("PATH".to_owned(), path.into_string().unwrap())].into(),
+            secret: vec![root.join("vault")],
+        };
+        let policy = surroundings.policy(&project).unwrap();
+        let of_place: Vec<&PathBuf> = policy.reads.iter().filter(|read| read.starts_with(&root)).collect();
+        assert_eq!(of_place, [&tools]);
+    }
+}

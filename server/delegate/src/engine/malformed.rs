@@ -117,5 +117,9 @@ mod tests {
                 .unwrap()
                 .contains("path of read_file must be of type string")
         );
+        for from in [json!("3"), json!(3.5), json!(true)] {
+            let said = says("read_file", json!({"path": "a", "from": from})).unwrap();
+            assert!(said.contains("from of read_file must be of type integer"), "{said}");
+        }
     }
 }

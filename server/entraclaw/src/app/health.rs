@@ -157,3 +157,68 @@ fn empty_allowlist(gate: &Gate) -> String {
 fn short(text: &str) -> String {
     text.chars().take(HEALTH_CHARS_MAX).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::status::{SourceLine, StatusFile};
+    use entraclaw_inbox::journal::JournalOptions;
+    use entraclaw_inbox::record::Draft;
+    use entraclaw_inbox::sessions::{SESSIONS, session_lock, write_status};
+    use entraclaw_seams::clock::{Clock, TokioClock};
+    use entraclaw_seams::storage::MemoryStorage;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_message_that_is_newer_than_the_leaders_word_shows_that_its_source_answers() {
+        let start: Timestamp = "2026-11-21T12:00:00Z".parse().unwrap();
+        let clock: Arc<dyn Clock> = Arc::new(TokioClock::starting_at(start));
+        let disk = MemoryStorage::new();
+        let open = |process: &MemoryStorage| {
+            Journal::open(Arc::new(process.clone()), clock.clone(), JournalOptions::default()).unwrap().0
+        };
+        let (leader, follower) = (disk.new_process(), disk.new_process());
+        let (leads, follows) = (open(&leader), open(&follower));
+        assert!(leads.try_lead().unwrap());
+        leader.create_dir(SESSIONS).unwrap();
+        let _alive = leader.try_lock(&session_lock("one")).unwrap().unwrap();
+        let state =
+            SourceState { error: Some("no answer".to_owned()), failures: 2, ..SourceState::default() };
+        let failing =
+            |name: &str| SourceLine { name: name.to_owned(), poll_interval_ms: None, state: state.clone() };
+        let said = StatusFile {
+            v: 1,
+            written_at: start.to_string(),
+            session: "one".to_owned(),
+            sources: ["teams", "mail"].map(failing).into(),
+            ..StatusFile::default()
+        };
+        assert!(write_status(&leader, &said));
+        let observer = Observer {
+            journal: follows.clone(),
+            storage: Arc::new(follower),
+            sources: Default::default(),
+            gate: Arc::new(Gate::new([])),
+        };
+        let errors = || observer.look().sources.map(|state| state.error.is_some());
+        assert_eq!(errors(), [true, true, false]);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let draft = Draft {
+            key: "teams/chat-1/m1".to_owned(),
+            id: "m1".to_owned(),
+            channel: Channel::Teams,
+            chat_id: "chat-1".to_owned(),
+            from: "Alice".to_owned(),
+            ts: start.to_string(),
+            content_text_sanitized: "there".to_owned(),
+            meta: BTreeMap::new(),
+            edit_of: None,
+            deleted: false,
+        };
+        leads.append(vec![draft]).unwrap();
+        follows.refresh().unwrap();
+        assert_eq!(errors(), [false, true, false], "of mail nothing is known");
+    }
+}

@@ -1,6 +1,7 @@
 //! Tables of valid and wrong configurations, with the exact words that a user reads.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use rstest::rstest;
@@ -343,6 +344,28 @@ fn the_python_servers_names_are_understood() {
     assert_eq!((who.algorithm, who.thumbprint), (Algorithm::Rs256, Some(Thumbprint([0x0f; 32]))));
     assert!(config.sign_in.authority.is_loopback());
     assert_eq!(config.sign_in.key_store, KeyStoreKind::File);
+}
+
+/// The environment is read in the order of its names, and an alias stands before or after the regular one.
+#[test]
+fn the_regular_name_of_a_variable_wins_over_its_alias() {
+    let config = Config::load(&from_environment(&[
+        ("CONTEXT_FILE_NAME", "alias.md"),
+        ("ENTRACLAW_CONTEXT_FILE_NAME", "regular.md"),
+        ("ENTRACLAW_LOG_LEVEL", "warn"),
+        ("LOG_LEVEL", "trace"),
+    ]))
+    .unwrap();
+    assert_eq!((config.context.file_name.as_str(), config.log.level.as_str()), ("regular.md", "warn"));
+}
+
+#[test]
+fn folders_that_a_call_may_name_stand_between_commas() {
+    let load = |text: &str| Config::load(&from_environment(&[("ENTRACLAW_CONTEXT_WORKSPACES", text)]));
+    let folders = load("/home/alice/a, /home/alice/b,,").unwrap().context.workspaces;
+    assert_eq!(folders, ["/home/alice/a", "/home/alice/b"].map(PathBuf::from));
+    let error = load("/home/alice/a,b").unwrap_err().to_string();
+    assert!(error.contains("names `b`, which is not an absolute path"), "{error}");
 }
 
 #[test]

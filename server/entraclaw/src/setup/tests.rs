@@ -279,6 +279,24 @@ fn a_whole_file_that_was_changed_is_left_alone() {
     assert!(with("f", Found { text: Some("theirs\n"), ..Found::default() }, "x", &content).is_err());
 }
 
+/// Hosts share the file of the skill, and a home may be new while the file is not.
+#[test]
+fn a_whole_file_of_the_same_text_is_shared_and_taken_over() {
+    let content = Content::Whole("ours\n".to_owned());
+    let found = Found { text: Some("ours\n"), ..Found::default() };
+    let first = with("f", found, "x", &content).unwrap();
+    assert_eq!(first.text.as_deref(), Some("ours\n"));
+    let found = Found { receipt: first.receipt.as_ref(), backup: first.without.as_deref(), ..found };
+    assert_eq!(
+        with("f", found, "x", &content).unwrap().receipt,
+        first.receipt,
+        "a second setup changes nothing"
+    );
+    let both = with("f", found, "y", &content).unwrap();
+    assert_eq!(both.text.as_deref(), Some("ours\n"));
+    assert_eq!(both.receipt.unwrap().owners.len(), 2);
+}
+
 #[test]
 fn a_second_setup_after_others_have_changed_the_file_changes_nothing() {
     for request in requests() {

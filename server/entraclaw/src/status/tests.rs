@@ -106,6 +106,7 @@ fn running_sessions_differ_from_ended_ones() {
     let shown = anstream::adapter::strip_str(&show::human(&report, now())).to_string();
     for words in [
         "status     healthy",
+        "home       /home/alice/.entraclaw",
         "leader     process 40, for 60 min",
         "teams      asked 2 s ago, answered 2 s ago, lag 2 s, 7 conversations, 0 behind",
         "graph      12 of 900 requests in the last minute, 700 in all, 0 throttled",
@@ -114,6 +115,18 @@ fn running_sessions_differ_from_ended_ones() {
     ] {
         assert!(shown.contains(words), "{words}\n{shown}");
     }
+}
+
+#[rstest]
+#[case(0, "0 B")]
+#[case(999, "999 B")]
+#[case(1_000, "1 kB")]
+#[case(999_999, "999 kB")]
+#[case(1_000_000, "1 MB")]
+#[case(999_999_999, "999 MB")]
+#[case(1_000_000_000, "1 GB")]
+fn bytes_are_told_in_the_largest_unit_that_they_fill(#[case] bytes: u64, #[case] told: &str) {
+    assert_eq!(amount::size(bytes), told);
 }
 
 /// The line about an idle agent that has had all wake-ups of the hour.

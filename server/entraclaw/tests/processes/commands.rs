@@ -191,6 +191,19 @@ fn find<'a>(diagnosis: &'a Diagnosis, name: &str) -> &'a entraclaw::doctor::Chec
     diagnosis.checks.iter().find(|check| check.name == name).unwrap_or_else(|| panic!("{diagnosis:#?}"))
 }
 
+#[test]
+fn a_full_disk_fails_a_command_and_a_reader_that_has_gone_does_not() {
+    let print = |to: Stdio| {
+        let mut command = Command::new(cargo_bin("entraclaw"));
+        command.args(["init", "--print"]).env_clear().stdin(Stdio::null()).stdout(to).status().unwrap().code()
+    };
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    assert_eq!(print(writer.into()), Some(0));
+    #[cfg(target_os = "linux")]
+    assert_eq!(print(fs::OpenOptions::new().write(true).open("/dev/full").unwrap().into()), Some(1));
+}
+
 #[rstest]
 #[case("serve")]
 #[case("status")]

@@ -175,6 +175,10 @@ impl World {
             (1..=RECORDS).filter(|seq| purpose.brings(self.state(session, *seq))).take(limit).collect();
         let found: Vec<u64> = batch.items.iter().map(|item| item.record.seq).collect();
         assert_eq!(found, expected, "{purpose:?}");
+        let is_reached = |seq: u64| expected.iter().filter(|one| **one < seq).count() < limit;
+        let is_held = |seq: u64| self.state(session, seq) == PendingElsewhere && is_reached(seq);
+        let held = (1..=RECORDS).any(|seq| is_held(seq) && !purpose.brings(PendingElsewhere));
+        assert_eq!(batch.held_elsewhere, held && purpose != Purpose::TellNew, "{purpose:?}");
         for item in &batch.items {
             let seq = item.record.seq;
             assert_eq!(item.redelivered, self.state(session, seq).was_shown(), "the mark of {seq}");

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use entraclaw_inbox::presence::Presence;
 use entraclaw_mcp::hosts::{HandsDown, HostRow, Park};
 use rstest::rstest;
 use serde_json::{Value, json};
@@ -205,6 +206,27 @@ async fn the_resource_tells_of_growth_while_subscribed_and_reading_it_only_looks
     home.receive([3]);
     host.quiet(10).await;
     assert_eq!(ids(&host.ask(5, "inbox_pull", json!({})).await), ["m1 redelivered", "m2 redelivered", "m3"]);
+}
+
+/// What `entraclaw status` says of a connection.
+#[tokio::test(start_paused = true)]
+async fn the_presence_counts_open_calls_and_names_what_is_sent_unasked() {
+    let mut options = Home::new().options();
+    let presence = Presence::default();
+    options.presence = presence.clone();
+    let mut host = Host::start(options, 64 * 1024);
+    host.open("some-host", "2025-11-25").await;
+    assert!(!presence.get().carriers.contains("resource"), "{:?}", presence.get());
+    host.request(1, "resources/subscribe", json!({"uri": "entraclaw://inbox"})).await;
+    host.next_answer().await;
+    assert!(presence.get().carriers.contains("resource"), "{:?}", presence.get());
+    assert_eq!(presence.get().waiting_calls, 0);
+    host.call(2, "wait_for_inbound_message", json!({"timeout_s": 30})).await;
+    host.settle().await;
+    assert_eq!(presence.get().waiting_calls, 1);
+    host.next_answer().await;
+    host.settle().await;
+    assert_eq!(presence.get().waiting_calls, 0);
 }
 
 #[tokio::test(start_paused = true)]

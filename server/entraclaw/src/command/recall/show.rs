@@ -147,6 +147,9 @@ mod tests {
              1 path can't be read; `entraclaw doctor` names them\n"
         );
         assert!(shown.contains(&format!("{FOUND}redis{FOUND:#}")) && !shown.contains(&format!("{FOUND}we")));
+        let all = Recalled { total: 1, ..recalled("Storage", "we drop redis") };
+        let shown = human(&all, "2026-11-26T01:00:00Z".parse().unwrap());
+        assert!(!shown.contains("more; see them"), "{shown}");
     }
 
     proptest! {

@@ -171,6 +171,20 @@ async fn an_idle_minute_costs_the_same_for_one_and_many_chats(#[case] chats: usi
 }
 
 #[tokio::test(start_paused = true)]
+async fn while_nothing_happens_the_disk_is_left_alone() {
+    let mut calls = Vec::new();
+    for seconds in [12, 42] {
+        let graph = TestGraph::new();
+        graph.say(DM, "old");
+        tokio::time::sleep(Duration::from_secs(3_600)).await;
+        let house = House::new(&graph);
+        house.run_s(seconds).await;
+        calls.push(house.storage.calls());
+    }
+    assert_eq!(calls[0], calls[1]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn edits_and_deletions_of_what_was_delivered_are_records_of_their_own() {
     let graph = TestGraph::new();
     let house = House::new(&graph);
