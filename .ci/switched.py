@@ -1,9 +1,10 @@
 """Writes mutants behind a switch into a tree of sources, so that one build holds all of them.
 
-A function with mutants gets their bodies beside its own, and runs the one whose number is in the environment. What can't
-stand so, like a mutant in a `const fn`, is left to the caller.
+A function with mutants gets their bodies beside its own, and runs the one whose number a check has named. What can't stand
+so is left to the caller; where its function can at least note that it was reached, it does.
 """
 
+import functools
 import json
 import os
 import pathlib
@@ -17,30 +18,40 @@ import time
 ON = "MUTANT_ON"
 # Names a file that gets the number of each mutant that is reached.
 REACHED = "MUTANTS_REACHED"
+# Begins a check's command, and writes what both variables say to a file that has the name of the check's session: a test may
+# start a program without its environment.
+BEGIN = 'printf "%s\\n%s\\n" "$2" "$3" >"$1/$$" && shift 3 && exec "$@"'
 # What takes so many times as long as without a mutant, and at least so many seconds, does not end.
 SLOWER_MAX, WAIT_MIN_S = 10, 15
 # The folder of the package that plays the scenarios, and the name of its test.
 SCENARIOS = ("simulation", "scenarios")
 # What the compiler refuses only where it makes code, so that a check does not tell which mutants it is.
 ALLOW = "#![allow(arithmetic_overflow, unconditional_panic)] "
-SWITCH = f"""
+SWITCH = """
 /// Whether the mutant with this number is switched on; notes that it was reached.
-pub(crate) fn mutant_is_on(number: usize) -> bool {{
+pub(crate) fn mutant_is_on(number: usize) -> bool {
     use std::collections::HashSet;
     use std::io::Write as _;
-    use std::sync::{{LazyLock, Mutex, PoisonError}};
-    static ON: LazyLock<Option<usize>> = LazyLock::new(|| std::env::var("{ON}").ok()?.parse().ok());
-    static REACHED: LazyLock<Option<Mutex<HashSet<usize>>>> =
-        LazyLock::new(|| std::env::var_os("{REACHED}").map(|_| Mutex::default()));
-    if let Some(reached) = &*REACHED
-        && reached.lock().unwrap_or_else(PoisonError::into_inner).insert(number)
-        && let Some(path) = std::env::var_os("{REACHED}")
+    use std::sync::{LazyLock, Mutex, PoisonError};
+    fn said(name: &str, nth: usize) -> Option<String> {
+        std::env::var(name).ok().or_else(|| {
+            let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+            let session = stat.rsplit(')').next()?.split_whitespace().nth(3)?.to_owned();
+            let said = std::fs::read_to_string(format!("FOLDER/{session}")).ok()?;
+            said.lines().nth(nth).filter(|line| !line.is_empty()).map(str::to_owned)
+        })
+    }
+    static ON: LazyLock<Option<usize>> = LazyLock::new(|| said("MUTANT_ON", 0)?.parse().ok());
+    static TO: LazyLock<Option<String>> = LazyLock::new(|| said("MUTANTS_REACHED", 1));
+    static REACHED: LazyLock<Mutex<HashSet<usize>>> = LazyLock::new(Mutex::default);
+    if let Some(path) = &*TO
+        && REACHED.lock().unwrap_or_else(PoisonError::into_inner).insert(number)
         && let Ok(mut file) = std::fs::OpenOptions::new().append(true).create(true).open(path)
-    {{
-        let _ = file.write_all(format!("{{number}}\\n").as_bytes());
-    }}
+    {
+        let _ = file.write_all(format!("{number}\\n").as_bytes());
+    }
     *ON == Some(number)
-}}
+}
 """
 
 
@@ -65,7 +76,7 @@ class Body:
             raise Unswitchable("its function is const")
         self.start, self.end = text.index("{", found.end()) + 1, end - 1
         self.text = text[self.start : self.end]
-        self.mutants = []
+        self.mutants, self.marks = [], []
 
     def add(self, number, text, mutant):
         at, to = (offset(text, mutant["span"][side]) - self.start for side in ("start", "end"))
@@ -76,6 +87,8 @@ class Body:
     def switched(self):
         """The body with its mutants, as pairs of a text and the numbers of the mutants that it stands for."""
         every = [number for number, _ in self.mutants]
+        for number in self.marks:
+            yield f" crate::mutant_is_on({number});", [number]
         for number, body in self.mutants:
             yield f" if crate::mutant_is_on({number}) {{", every
             yield body, [number]
@@ -92,12 +105,13 @@ def offset(text, place):
 
 
 def switch(tree, mutants, crates):
-    """Puts the mutants, by number, into a tree that compiles. Returns the numbers of those that it had to leave out.
+    """Puts the mutants, by number, into a tree that compiles.
 
-    `crates` are the names of the packages whose roots get the switch. An error of the compiler leaves out the mutants
-    whose lines it names, until there is none.
+    Returns the numbers of those that it had to leave out, and of those among them whose function can't note either that it
+    was reached. `crates` are the names of the packages whose roots get the switch. An error of the compiler leaves out the
+    mutants whose lines it names, until there is none.
     """
-    left_out = set()
+    left_out, unmarked = set(), set()
     sources = {mutant["file"]: (tree / mutant["file"]).read_text() for mutant in mutants.values()}
     give_switch(tree, crates)
     # A crate's root may hold a mutant itself.
@@ -105,42 +119,52 @@ def switch(tree, mutants, crates):
     while True:
         owners = {}
         for file, text in sources.items():
-            inside = {n: m for n, m in mutants.items() if m["file"] == file and n not in left_out}
-            switched, owners[file], not_switched = rewrite(text, inside)
-            left_out |= not_switched
+            inside = {n: m for n, m in mutants.items() if m["file"] == file and n not in unmarked}
+            switched, owners[file], out_of_place = rewrite(text, inside, left_out)
+            left_out |= out_of_place
+            unmarked |= out_of_place
             before, _, after = around[file]
             (tree / file).write_text(before + switched + after)
         wrong = errors(tree)
         if not wrong:
-            return left_out
+            return left_out, unmarked
         guilty = set()
         for spans in wrong:
             named = (owners.get(file, {}).get(line, []) for file, line in spans)
             guilty.update(next((numbers for numbers in named if numbers), []))
-        if not guilty - left_out:
+        if not guilty - unmarked:
             raise CannotTry(f"the switched source does not compile, and no mutant is named: {wrong[:3]}")
+        unmarked |= guilty & left_out
         left_out |= guilty
 
 
+def packages_of(tree):
+    metadata = ["cargo", "metadata", "--no-deps", "--format-version", "1"]
+    return json.loads(subprocess.run(metadata, cwd=tree, check=True, capture_output=True).stdout)["packages"]
+
+
+def session_files(tree):
+    """The folder of what the checks say to programs without an environment."""
+    return tree.parent / "sessions"
+
+
 def give_switch(tree, crates):
-    packages = json.loads(
-        subprocess.run(
-            ["cargo", "metadata", "--no-deps", "--format-version", "1"], cwd=tree, check=True, capture_output=True
-        ).stdout
-    )["packages"]
     roots = {
         target["src_path"]
-        for package in packages
+        for package in packages_of(tree)
         if package["name"] in crates
         for target in package["targets"]
         if set(target["kind"]) & {"lib", "bin", "rlib"}
     }
+    session_files(tree).mkdir(exist_ok=True)
+    text = SWITCH.replace("FOLDER", str(session_files(tree)))
     for root in map(pathlib.Path, sorted(roots)):
-        root.write_text(ALLOW + root.read_text() + SWITCH)
+        root.write_text(ALLOW + root.read_text() + text)
 
 
-def rewrite(text, mutants):
-    """The text with the mutants behind their switch, the mutants that each line stands for, and those left out."""
+def rewrite(text, mutants, only_marked):
+    """The text with the mutants behind their switch, the mutants that each line stands for, and those that have no place.
+    Of those in `only_marked` it has the note alone."""
     bodies, left_out = {}, set()
     for number, mutant in mutants.items():
         try:
@@ -151,7 +175,10 @@ def rewrite(text, mutants):
             inside = [other for name, other in bodies.items() if name != key and overlap(other, body)]
             if inside:
                 raise Unswitchable("a function around it has a mutant too")
-            body.add(number, text, mutant)
+            if number in only_marked:
+                body.marks.append(number)
+            else:
+                body.add(number, text, mutant)
             bodies[key] = body
         except Unswitchable:
             left_out.add(number)
@@ -199,9 +226,15 @@ def errors(tree):
 class Check:
     """A command that tells by its exit code whether a mutant is caught: a single test, or the plays of a suite."""
 
-    def __init__(self, name, command, cwd):
-        self.name, self.command, self.cwd = name, command, cwd
+    def __init__(self, name, command, cwd, package, tree):
+        self.name, self.command, self.cwd, self.package = name, command, cwd, package
         self.took_s, self.reached = 0.0, set()
+        self.session_files = session_files(tree)
+
+    @property
+    def test(self):
+        """The name of the test in its program, or of the suite."""
+        return self.name.rsplit("/", 1)[-1]
 
     def try_unchanged(self, out):
         """Runs it without a mutant, and notes which mutants it reaches and how long it takes."""
@@ -225,7 +258,9 @@ class Check:
         return out / "failed" / f"{self.name.replace('/', '.')}.log"
 
     def run(self, out, environment, wait_max_s):
-        return run(self.command, self.cwd, self.log(out), wait_max_s, environment)
+        said = [self.session_files, environment.get(ON, ""), environment.get(REACHED, "")]
+        begun = ["sh", "-c", BEGIN, "sh", *said, *self.command]
+        return run(begun, self.cwd, self.log(out), wait_max_s, environment)
 
 
 def run(command, cwd, log, wait_max_s, environment=None):
@@ -255,28 +290,30 @@ def checks(tree, packages, with_scenarios):
     of = [word for package in chosen for word in ("--package", package)] or ["--workspace"]
     test = ["cargo", "test", *of, "--tests", "--locked", "--no-run", "--message-format", "json"]
     built = subprocess.run(test, cwd=tree, check=True, stdout=subprocess.PIPE, text=True).stdout
+    names = {package["manifest_path"]: package["name"] for package in packages_of(tree)}
     tests, plays = [], []
     for one in map(json.loads, built.splitlines()):
         if not one.get("executable") or not one["profile"]["test"]:
             continue
-        folder, name = pathlib.Path(one["manifest_path"]).parent, one["target"]["name"]
+        folder, name, package = pathlib.Path(one["manifest_path"]).parent, one["target"]["name"], names[one["manifest_path"]]
+        check = functools.partial(Check, cwd=folder, package=package, tree=tree)
         if folder.is_relative_to(tree / "server"):
-            tests += alone(one["executable"], folder, f"{folder.name}/{name}")
+            tests += alone(one["executable"], folder, f"{folder.name}/{name}", check)
         elif (folder.name, name) == SCENARIOS and with_scenarios:
-            plays += by_suite(one["executable"], folder, name)
+            plays += by_suite(one["executable"], folder, name, check)
     return tests, plays
 
 
-def alone(program, folder, name):
+def alone(program, folder, name, check):
     """Each test of a program by itself."""
-    return [Check(f"{name}/{test}", [program, "--exact", test], folder) for test in listed(program, folder)]
+    return [check(f"{name}/{test}", [program, "--exact", test]) for test in listed(program, folder)]
 
 
-def by_suite(program, folder, name):
+def by_suite(program, folder, name, check):
     """The plays of each suite in simulation. A program for each of them would read all scenarios, which takes longer than a
     play. Processes may clear the environment of the server, so that the switch is not seen there."""
     suites = dict.fromkeys(test.split(".")[0] for test in listed(program, folder))
-    return [Check(f"{name}/{suite}", [program, f"{suite}.", "--skip", "::process"], folder) for suite in suites]
+    return [check(f"{name}/{suite}", [program, f"{suite}.", "--skip", "::process"]) for suite in suites]
 
 
 def listed(program, folder):
