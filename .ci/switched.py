@@ -311,7 +311,7 @@ def alone(program, folder, name, check):
 
 def by_suite(program, folder, name, check):
     """The plays of each suite in simulation. A program for each of them would read all scenarios, which takes longer than a
-    play. Processes may clear the environment of the server, so that the switch is not seen there."""
+    play. Processes are left out, for they run in real time."""
     suites = dict.fromkeys(test.split(".")[0] for test in listed(program, folder))
     return [check(f"{name}/{suite}", [program, f"{suite}.", "--skip", "::process"]) for suite in suites]
 
