@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use entraclaw_memory::files::{ContextFiles, Files, News, Standing};
+use entraclaw_memory::files::{ContextFiles, Database, Files, News, Standing};
 use entraclaw_seams::storage::AppendFile;
 
 /// The fault of the files.
@@ -39,6 +39,10 @@ impl Files for FaultyFiles {
 
     fn folder(&self, path: &Path) -> Option<PathBuf> {
         self.inner.folder(path)
+    }
+
+    fn database(&self, path: &Path) -> io::Result<Option<Database>> {
+        self.inner.database(path)
     }
 
     fn read(&self, path: &Path, offset: u64, len: usize) -> io::Result<Vec<u8>> {

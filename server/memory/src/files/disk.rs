@@ -16,7 +16,7 @@ use std::time::SystemTime;
 use entraclaw_seams::storage::{AppendFile, watch_folders};
 use jiff::Timestamp;
 
-use super::database::{self, Database};
+use super::database::{Bytes, Database, Kept};
 use super::{ContextFiles, Files, News, Standing};
 
 /// Most names in one folder that are looked at.
@@ -26,8 +26,8 @@ const NAMES_MAX: usize = 100_000;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DiskFiles;
 
-/// The last snapshot of a database. A process has one disk.
-static KEPT: Mutex<Option<(PathBuf, Arc<Database>)>> = Mutex::new(None);
+/// The database that was asked last. A process has one disk.
+static KEPT: Mutex<Option<(PathBuf, Kept)>> = Mutex::new(None);
 
 impl Files for DiskFiles {
     #[cfg(unix)]
@@ -70,21 +70,18 @@ impl Files for DiskFiles {
         Ok(bytes)
     }
 
-    /// The last one is kept: a listing and the sessions in it are read from one snapshot.
-    fn database(&self, path: &Path) -> io::Result<Option<Arc<Database>>> {
-        let now = database::standings(self, path)?;
+    /// What is learnt of the last one is kept: a listing and the sessions in it ask the same.
+    fn database(&self, path: &Path) -> io::Result<Option<Database>> {
         let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((known, database)) = &*kept
-            && known == path
-            && Some(database.standing) == now
-        {
-            return Ok(Some(Arc::clone(database)));
+        let before = kept.as_ref().filter(|(known, _)| known == path).map(|(_, kept)| kept);
+        let database = Database::open(self, path, before, |path| {
+            let file = found(open(path, OpenOptions::new().read(true)))?;
+            Ok(file.map(|file| Arc::new(file) as Arc<dyn Bytes>))
+        })?;
+        if let Some(database) = &database {
+            *kept = Some((path.to_owned(), database.kept()));
         }
-        let found = database::read(self, path)?.map(Arc::new);
-        if let Some(found) = &found {
-            *kept = Some((path.to_owned(), Arc::clone(found)));
-        }
-        Ok(found)
+        Ok(database)
     }
 
     #[cfg(target_os = "linux")]
@@ -94,6 +91,26 @@ impl Files for DiskFiles {
         let mut locks = String::new();
         File::open("/proc/locks").ok()?.take(LOCKS_BYTES_MAX).read_to_string(&mut locks).ok()?;
         Some(holds(&locks, inode))
+    }
+}
+
+impl Bytes for File {
+    #[cfg(unix)]
+    fn fill(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        std::os::unix::fs::FileExt::read_exact_at(self, into, offset)
+    }
+
+    #[cfg(windows)]
+    fn fill(&self, mut offset: u64, mut into: &mut [u8]) -> io::Result<()> {
+        while !into.is_empty() {
+            let read = std::os::windows::fs::FileExt::seek_read(self, into, offset)?;
+            if read == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            offset += read as u64;
+            into = &mut into[read..];
+        }
+        Ok(())
     }
 }
 
@@ -251,6 +268,9 @@ fn sync_folder(_folder: &Path) -> io::Result<()> {
 
 #[cfg(all(test, unix))]
 mod tests {
+    use std::ops::ControlFlow;
+
+    use super::super::ask;
     use super::*;
 
     #[cfg(target_os = "linux")]
@@ -337,9 +357,17 @@ mod tests {
         let write = |path: &Path, rows: &str| {
             rusqlite::Connection::open(path).unwrap().execute_batch(rows).unwrap();
         };
-        let count = |path: &Path| -> i64 {
-            let database = DiskFiles.database(path).unwrap().unwrap();
-            database.connection().query_row("SELECT count(*) FROM t", [], |row| row.get(0)).unwrap()
+        let count = |path: &Path| {
+            let rows = std::cell::Cell::new(0);
+            let count = |database: &Database| {
+                rows.set(0);
+                database.table("t", ["a"])?.each(0, |_, _| {
+                    rows.set(rows.get() + 1);
+                    Ok(ControlFlow::Continue(()))
+                })
+            };
+            ask(&DiskFiles, path, count).unwrap().unwrap();
+            rows.get()
         };
         write(&one, "CREATE TABLE t (a TEXT); INSERT INTO t VALUES ('a')");
         write(&other, "CREATE TABLE t (a TEXT)");

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use entraclaw_seams::storage::{AppendFile, Changes};
 use jiff::Timestamp;
 
-pub use database::Database;
+pub use database::{Database, Table, Value, ask};
 pub use disk::DiskFiles;
 pub use simulated::SimulatedFiles;
 
@@ -60,10 +60,8 @@ pub trait Files: Send + Sync {
     fn news(&self, _folders: &[PathBuf]) -> News {
         News::default()
     }
-    /// A snapshot of a database of SQLite; `None` if there is none.
-    fn database(&self, path: &Path) -> io::Result<Option<Arc<Database>>> {
-        Ok(database::read(self, path)?.map(Arc::new))
-    }
+    /// A database of SQLite as it is now, for [`ask`]; `None` if there is none.
+    fn database(&self, path: &Path) -> io::Result<Option<Database>>;
 }
 
 /// Reads files, and writes the context file of a workspace.

@@ -11,6 +11,7 @@ use entraclaw_seams::clock::Clock;
 use entraclaw_seams::storage::{AppendFile, MemoryStorage, Stamp, Storage};
 use jiff::{Timestamp, ToSpan as _};
 
+use super::database::{Bytes, Database};
 use super::{ContextFiles, Files, News, Standing};
 
 /// What was last seen of a file, and when that was new.
@@ -95,6 +96,32 @@ impl Files for SimulatedFiles {
 
     fn read(&self, path: &Path, offset: u64, len: usize) -> io::Result<Vec<u8>> {
         self.storage.read(&Self::path(path)?, offset, len)
+    }
+
+    fn database(&self, path: &Path) -> io::Result<Option<Database>> {
+        Database::open(self, path, None, |path| {
+            let path = Self::path(path)?;
+            let is_there = self.storage.len(&path)?.is_some();
+            let stored = || Arc::new(Stored { storage: self.storage.clone(), path }) as Arc<dyn Bytes>;
+            Ok(is_there.then(stored))
+        })
+    }
+}
+
+/// A file of the simulated disk.
+struct Stored {
+    storage: MemoryStorage,
+    path: String,
+}
+
+impl Bytes for Stored {
+    fn fill(&self, offset: u64, into: &mut [u8]) -> io::Result<()> {
+        let read = self.storage.read(&self.path, offset, into.len())?;
+        if read.len() < into.len() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        into.copy_from_slice(&read);
+        Ok(())
     }
 }
 

@@ -135,7 +135,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::files::{SimulatedFiles, Standing};
+    use crate::files::{Database, SimulatedFiles, Standing};
     use crate::stores::{Agent, Homes, System};
 
     /// Processes that run, each with when it began.
@@ -201,6 +201,10 @@ mod tests {
 
         fn read(&self, path: &Path, offset: u64, len: usize) -> io::Result<Vec<u8>> {
             self.files.read(path, offset, len)
+        }
+
+        fn database(&self, path: &Path) -> io::Result<Option<Database>> {
+            self.files.database(path)
         }
 
         fn is_locked(&self, path: &Path) -> Option<bool> {

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::files::{Files, Standing};
+use crate::files::{Database, Files, Standing};
 use crate::stores::Place;
 
 /// Bytes that are read at once.
@@ -57,6 +57,10 @@ impl Files for Window<'_> {
 
     fn folder(&self, path: &Path) -> Option<PathBuf> {
         self.inner.folder(path)
+    }
+
+    fn database(&self, path: &Path) -> io::Result<Option<Database>> {
+        self.inner.database(path)
     }
 
     fn read(&self, path: &Path, offset: u64, len: usize) -> io::Result<Vec<u8>> {

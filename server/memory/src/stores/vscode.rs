@@ -4,18 +4,20 @@
 //! index of sessions is read: it has the titles that the editor made, and keeps 400; files of older sessions stay.
 //! It must never read another entry of the database, which holds what extensions keep.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use serde_json::Value;
 
 use super::gather::{Gather, time, word};
 use super::session::Role;
-use crate::files::{Files, read_whole};
+use crate::files::{Files, ask, read_whole};
 
 /// Longest `workspace.json`.
 const WORKSPACE_BYTES_MAX: u64 = 64 * 1024;
-/// Longest index of sessions.
-const INDEX_BYTES_MAX: i64 = 16 * 1024 * 1024;
+/// Longest name of an entry, and longest index of sessions.
+const KEY_BYTES_MAX: u64 = 1024;
+const INDEX_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// What stands in place of a text that was too long for the editor.
 const TRUNCATED: &str = "value truncated for persistence";
 /// Kinds of parts of an answer that hold no words of the session.
@@ -135,13 +137,19 @@ pub(super) fn surroundings(files: &dyn Files, path: &Path, gather: &mut Gather) 
 
 /// The title of a session in the editor's index. A database that can't be read costs the title alone.
 fn title(files: &dyn Files, path: &Path, id: &str) -> Option<String> {
-    let database = files.database(path).ok()??;
-    let query =
-        "SELECT value FROM ItemTable WHERE key = 'chat.ChatSessionStore.index' AND length(value) <= ?1";
-    let value = database.connection().query_row(query, [INDEX_BYTES_MAX], |row| {
-        Ok(row.get_ref(0)?.as_bytes().ok().and_then(|bytes| serde_json::from_slice::<Value>(bytes).ok()))
+    let index = ask(files, path, |database| {
+        let mut found = None;
+        database.table("ItemTable", ["key"])?.each(KEY_BYTES_MAX, |row, [key]| {
+            let is_it = key.into_text().is_some_and(|key| key == "chat.ChatSessionStore.index");
+            found = is_it.then_some(row);
+            Ok(if is_it { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        })?;
+        let Some(row) = found else { return Ok(None) };
+        let values = database.table("ItemTable", ["value"])?;
+        Ok(values.row(row, INDEX_BYTES_MAX)?.and_then(|[value]| value.into_bytes()))
     });
-    let title = word(value.ok()??.get("entries")?.get(id)?, "title")?.to_owned();
+    let index: Value = serde_json::from_slice(&index.ok()???).ok()?;
+    let title = word(index.get("entries")?.get(id)?, "title")?.to_owned();
     // What the editor shows before it has made a title.
     (title != "New Chat").then_some(title)
 }

@@ -84,7 +84,7 @@ impl<F: Files> Files for Watched<F> {
         self.files.is_locked(path)
     }
 
-    fn database(&self, path: &Path) -> io::Result<Option<Arc<Database>>> {
+    fn database(&self, path: &Path) -> io::Result<Option<Database>> {
         self.files.database(path)
     }
 }

@@ -2,86 +2,106 @@
 //!
 //! It must never read a table but those of sessions, messages and parts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use jiff::Timestamp;
-use rusqlite::{Connection, OptionalExtension, Row};
 use serde_json::Value;
 
 use super::{Head, RECORD_BYTES_MAX, ROWS_MAX, Said};
-use crate::files::{Database, Files, Standing};
+use crate::files::{Database, Files, Standing, Table, Value as Column, ask};
 use crate::stores::gather::{is_id, word};
 use crate::stores::tally::Tally;
 
+/// Longest id.
+const KEY_BYTES_MAX: u64 = 1024;
+const GO_ON: io::Result<ControlFlow<()>> = Ok(ControlFlow::Continue(()));
+
+/// Where the rows of a session stand.
+struct Rows {
+    session: i64,
+    /// When it was last changed, or one of its parts, in milliseconds of the epoch.
+    updated: i64,
+    messages: Vec<i64>,
+    parts: Vec<i64>,
+}
+
+/// What is learnt of a database in one look through its tables, which have no other way to the rows of a session.
+struct Index {
+    sessions: BTreeMap<String, Rows>,
+    /// The sessions that have rows in a table of a later form, which were never seen in what was recorded.
+    later: BTreeSet<String>,
+}
+
 /// The sessions: the path below the database, and the id.
 pub(super) fn sessions(files: &dyn Files, path: &Path) -> io::Result<Vec<(PathBuf, String)>> {
-    let Some(database) = files.database(path)? else { return Ok(Vec::new()) };
-    let rows = |connection: &Connection| -> rusqlite::Result<Vec<(PathBuf, String)>> {
-        let mut query = connection.prepare("SELECT id, parent_id FROM session LIMIT ?1")?;
-        let rows = query.query_map([rows_max()], |row| Ok((text(row, 0)?, text(row, 1)?)))?;
+    let sessions = ask(files, path, |database| {
         let mut found = Vec::new();
-        for row in rows {
-            let (Some(id), parent) = row? else { continue };
-            let parent = parent.filter(|parent| is_id(parent));
-            if is_id(&id) {
-                found.push((
-                    parent.map_or_else(|| PathBuf::from(&id), |parent| Path::new(&parent).join(&id)),
-                    id,
-                ));
+        database.table("session", ["id", "parent_id"])?.each(KEY_BYTES_MAX, |_, [id, parent]| {
+            let parent = parent.into_text().filter(|parent| is_id(parent));
+            if let Some(id) = id.into_text().filter(|id| is_id(id)) {
+                let below = parent.map_or_else(|| PathBuf::from(&id), |parent| Path::new(&parent).join(&id));
+                found.push((below, id));
             }
-        }
+            Ok(if found.len() < ROWS_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+        })?;
         Ok(found)
-    };
-    rows(&database.connection()).map_err(failed)
+    })?;
+    Ok(sessions.unwrap_or_default())
 }
 
 /// How a session stands: its parts and when it last changed.
 pub(super) fn standing(files: &dyn Files, path: &Path, id: &str) -> io::Result<Option<Standing>> {
-    let Some(database) = files.database(path)? else { return Ok(None) };
-    // All are counted at once: for each session alone it costs a look at each of its parts.
-    let counts = if let Some(counts) = database.counts.get() {
-        counts
-    } else {
-        let counts = counts(&database.connection()).map_err(failed)?;
-        database.counts.get_or_init(|| counts)
-    };
-    Ok(counts.get(id).map(|(count, updated)| Standing {
-        bytes: *count,
-        modified: Timestamp::from_millisecond(*updated).unwrap_or(Timestamp::UNIX_EPOCH),
-        identity: u64::from(crc32c::crc32c(id.as_bytes())),
-    }))
+    let standing = ask(files, path, |database| {
+        let rows = database.learnt(index)?.sessions.get(id);
+        Ok(rows.map(|rows| Standing {
+            bytes: rows.parts.len() as u64,
+            modified: Timestamp::from_millisecond(rows.updated).unwrap_or(Timestamp::UNIX_EPOCH),
+            identity: u64::from(crc32c::crc32c(id.as_bytes())),
+        }))
+    })?;
+    Ok(standing.flatten())
 }
 
-/// The parts of each session, and when it last changed.
-fn counts(connection: &Connection) -> rusqlite::Result<BTreeMap<String, (u64, i64)>> {
-    let mut counts = BTreeMap::new();
-    for (query, is_part) in [
-        ("SELECT id, 0, time_updated FROM session LIMIT ?1", false),
-        ("SELECT session_id, count(*), max(time_updated) FROM part GROUP BY session_id LIMIT ?1", true),
-    ] {
-        let mut query = connection.prepare(query)?;
-        let mut rows = query.query([rows_max()])?;
-        while let Some(row) = rows.next()? {
-            let (Some(id), count, updated) = (text(row, 0)?, number(row, 1)?, number(row, 2)?) else {
-                continue;
-            };
-            if !is_part {
-                counts.insert(id, (0, updated));
-            } else if let Some(session) = counts.get_mut(&id) {
-                *session = (count.unsigned_abs(), session.1.max(updated));
-            }
+fn index(database: &Database) -> io::Result<Index> {
+    let mut sessions = BTreeMap::new();
+    database.table("session", ["id", "time_updated"])?.each(KEY_BYTES_MAX, |session, [id, updated]| {
+        if let Some(id) = id.into_text() {
+            let updated = updated.as_integer().unwrap_or_default();
+            sessions.insert(id, Rows { session, updated, messages: Vec::new(), parts: Vec::new() });
         }
+        Ok(if sessions.len() < ROWS_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+    })?;
+    database.table("message", ["session_id"])?.each(KEY_BYTES_MAX, |message, [session]| {
+        if let Some(rows) = session.into_text().and_then(|session| sessions.get_mut(&session)) {
+            rows.messages.push(message);
+        }
+        GO_ON
+    })?;
+    let parts = database.table("part", ["session_id", "time_updated"])?;
+    parts.each(KEY_BYTES_MAX, |part, [session, updated]| {
+        if let Some(rows) = session.into_text().and_then(|session| sessions.get_mut(&session)) {
+            rows.parts.push(part);
+            rows.updated = rows.updated.max(updated.as_integer().unwrap_or_default());
+        }
+        GO_ON
+    })?;
+    let mut later = BTreeSet::new();
+    // Older versions have no such table.
+    if let Ok(table) = database.table("session_message", ["session_id"]) {
+        table.each(KEY_BYTES_MAX, |_, [session]| {
+            later.extend(session.into_text());
+            GO_ON
+        })?;
     }
-    Ok(counts)
+    Ok(Index { sessions, later })
 }
 
 /// What is said of a session.
 pub(super) fn head(files: &dyn Files, path: &Path, id: &str) -> io::Result<Head> {
-    let database = there(files, path)?;
-    head_of(&database.connection(), id).map_err(failed)
+    ask(files, path, |database| head_of(database, id))?.ok_or_else(gone)
 }
 
 /// A session with its messages, oldest first.
@@ -91,90 +111,94 @@ pub(super) fn read(
     id: &str,
     tally: &mut Tally,
 ) -> io::Result<(Head, Vec<Said>)> {
-    let database = there(files, path)?;
-    let connection = database.connection();
-    let head = head_of(&connection, id).map_err(failed)?;
-    let said = said(&connection, id, tally).map_err(failed)?;
-    // The tables of a later form are there, and empty in what was recorded.
-    let later = "SELECT count(*) FROM session_message WHERE session_id = ?1";
-    let later: i64 = connection.query_row(later, [id], |row| number(row, 0)).unwrap_or(0);
-    (0..later.min(1)).for_each(|_| tally.count_unknown("session_message"));
+    let asked = ask(files, path, |database| {
+        let head = head_of(database, id)?;
+        let index = database.learnt(index)?;
+        let mut tally = Tally::default();
+        let said = index.sessions.get(id).map_or(Ok(Vec::new()), |rows| said(database, rows, &mut tally))?;
+        if index.later.contains(id) {
+            tally.count_unknown("session_message");
+        }
+        Ok((head, said, tally))
+    })?;
+    let (head, said, found) = asked.ok_or_else(gone)?;
+    tally.add(&found);
     Ok((head, said))
 }
 
-fn there(files: &dyn Files, path: &Path) -> io::Result<Arc<Database>> {
-    files.database(path)?.ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the database is gone"))
+fn gone() -> io::Error {
+    io::Error::new(io::ErrorKind::NotFound, "the database is gone")
 }
 
-fn head_of(connection: &Connection, id: &str) -> rusqlite::Result<Head> {
-    let mut query = connection
-        .prepare("SELECT parent_id, directory, title, version, revert FROM session WHERE id = ?1")?;
-    let head = query.query_row([id], |row| {
-        let revert: Option<Value> = text(row, 4)?.and_then(|revert| serde_json::from_str(&revert).ok());
-        Ok(Head {
-            parent: text(row, 0)?,
-            folder: text(row, 1)?,
-            title: text(row, 2)?,
-            version: text(row, 3)?,
-            reverted_from: revert.and_then(|revert| word(&revert, "messageID").map(str::to_owned)),
-        })
-    });
-    Ok(head.optional()?.unwrap_or_default())
+fn head_of(database: &Database, id: &str) -> io::Result<Head> {
+    let Some(rows) = database.learnt(index)?.sessions.get(id) else { return Ok(Head::default()) };
+    let table = database.table("session", ["parent_id", "directory", "title", "version", "revert"])?;
+    let Some(columns) = table.row(rows.session, RECORD_BYTES_MAX)? else { return Ok(Head::default()) };
+    let [parent, folder, title, version, revert] = columns.map(Column::into_text);
+    let revert: Option<Value> = revert.and_then(|revert| serde_json::from_str(&revert).ok());
+    let reverted_from = revert.and_then(|revert| word(&revert, "messageID").map(str::to_owned));
+    Ok(Head { parent, folder, title, version, reverted_from })
 }
 
-fn said(connection: &Connection, id: &str, tally: &mut Tally) -> rusqlite::Result<Vec<Said>> {
-    let mut query = connection.prepare(
-        "SELECT m.id, m.data, p.data FROM message m LEFT JOIN part p ON p.message_id = m.id \
-         WHERE m.session_id = ?1 AND length(m.data) <= ?2 AND length(p.data) <= ?2 \
-         ORDER BY m.time_created, m.id, p.id LIMIT ?3",
-    )?;
-    let bytes_max = i64::try_from(RECORD_BYTES_MAX).unwrap_or(i64::MAX);
-    let mut rows = query.query(rusqlite::params![id, bytes_max, rows_max()])?;
-    let mut said: Vec<Said> = Vec::new();
-    while let Some(row) = rows.next()? {
-        let (Some(id), Some(data), Some(part)) = (text(row, 0)?, text(row, 1)?, text(row, 2)?) else {
-            continue;
-        };
-        let Ok(part) = serde_json::from_str::<Value>(&part) else {
-            tally.malformed += 1;
-            continue;
-        };
-        match said.last_mut() {
-            Some(last) if last.id == id => last.parts.push(part),
-            _ => match serde_json::from_str(&data) {
-                Ok(message) => said.push(Said { id, message, parts: vec![part] }),
-                Err(_) => tally.malformed += 1,
-            },
+fn said(database: &Database, rows: &Rows, tally: &mut Tally) -> io::Result<Vec<Said>> {
+    // Ids and times say what belongs together, and in which order; what was said is read one by one after it.
+    let messages = database.table("message", ["id", "time_created"])?;
+    let mut order = Vec::new();
+    for row in &rows.messages {
+        let Some([id, created]) = messages.row(*row, KEY_BYTES_MAX)? else { continue };
+        if let Some(id) = id.into_text() {
+            order.push((created.as_integer().unwrap_or_default(), id, *row));
         }
     }
-    let long = "SELECT count(*) FROM part WHERE session_id = ?1 AND length(data) > ?2";
-    let long: i64 = connection.query_row(long, rusqlite::params![id, bytes_max], |row| number(row, 0))?;
-    tally.too_long += long.unsigned_abs();
+    order.sort_unstable();
+    let parts = database.table("part", ["id", "message_id"])?;
+    let mut below: BTreeMap<String, Vec<(String, i64)>> = BTreeMap::new();
+    for row in &rows.parts {
+        let Some(columns) = parts.row(*row, KEY_BYTES_MAX)? else { continue };
+        if let [Some(id), Some(message)] = columns.map(Column::into_text) {
+            below.entry(message).or_default().push((id, *row));
+        }
+    }
+    let messages = database.table("message", ["data"])?;
+    let parts = database.table("part", ["data"])?;
+    let mut left = ROWS_MAX;
+    let mut said = Vec::new();
+    for (_, id, row) in order {
+        let Some(mut ids) = below.remove(&id) else { continue };
+        ids.sort_unstable();
+        ids.truncate(left);
+        left -= ids.len();
+        let Some(message) = json(&messages, row, tally)? else { continue };
+        let mut one = Said { id, message, parts: Vec::new() };
+        for (_, row) in ids {
+            one.parts.extend(json(&parts, row, tally)?);
+        }
+        if !one.parts.is_empty() {
+            said.push(one);
+        }
+    }
     Ok(said)
 }
 
-fn rows_max() -> i64 {
-    i64::try_from(ROWS_MAX).unwrap_or(i64::MAX)
-}
-
-/// A column that should be a text; nothing if it is something else.
-fn text(row: &Row<'_>, at: usize) -> rusqlite::Result<Option<String>> {
-    Ok(row.get_ref(at)?.as_str_or_null().ok().flatten().map(str::to_owned))
-}
-
-fn number(row: &Row<'_>, at: usize) -> rusqlite::Result<i64> {
-    Ok(row.get_ref(at)?.as_i64_or_null().ok().flatten().unwrap_or(0))
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "it maps an error")]
-fn failed(error: rusqlite::Error) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("its form is not known: {error}"))
+/// The JSON in a row; nothing if there is none.
+fn json(data: &Table<'_, 1>, row: i64, tally: &mut Tally) -> io::Result<Option<Value>> {
+    let Some([data]) = data.row(row, RECORD_BYTES_MAX)? else { return Ok(None) };
+    if data == Column::TooLong {
+        tally.too_long += 1;
+    }
+    let Some(text) = data.into_text() else { return Ok(None) };
+    let found = serde_json::from_str(&text).ok();
+    tally.malformed += u64::from(found.is_none());
+    Ok(found)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use entraclaw_seams::clock::SystemClock;
     use entraclaw_seams::storage::MemoryStorage;
+    use rusqlite::Connection;
 
     use super::*;
     use crate::files::SimulatedFiles;
@@ -240,6 +264,7 @@ mod tests {
     fn messages_have_their_parts_in_order_and_what_is_wrong_is_counted() {
         let files = machine(&format!(
             "INSERT INTO session VALUES ('ses_a', 'ses_0', '/p', 'A', '2', '{{\"messageID\":\"msg_9\"}}', 5);
+            INSERT INTO session VALUES ('ses_b', NULL, '/p', 'B', '2', NULL, 5);
             CREATE TABLE session_message (session_id TEXT);
             INSERT INTO session_message VALUES ('ses_a');
             INSERT INTO session_message VALUES ('ses_a');
