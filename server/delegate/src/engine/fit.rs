@@ -50,16 +50,20 @@ impl LeftOut {
             return None;
         }
         let mut parts = Vec::new();
-        if self.messages > 0 {
-            parts.push(format!("{} older messages", self.messages));
+        match self.messages {
+            0 => {}
+            1 => parts.push("1 older message".to_owned()),
+            count => parts.push(format!("{count} older messages")),
         }
         if !self.files.is_empty() {
             let mut files = String::from("the files ");
             let _ = write!(files, "{}", self.files.join(", "));
             parts.push(files);
         }
-        if self.results > 0 {
-            parts.push(format!("{} older results of tools", self.results));
+        match self.results {
+            0 => {}
+            1 => parts.push("1 older result of a tool".to_owned()),
+            count => parts.push(format!("{count} older results of tools")),
         }
         let what = parts.join(" and ");
         Some(format!("left out, for the model has a context of {context} tokens: {what}"))
@@ -121,7 +125,17 @@ mod tests {
         let says = left_out.says(128).unwrap();
         assert_eq!(
             says,
-            "left out, for the model has a context of 128 tokens: 1 older messages and the files a.rs"
+            "left out, for the model has a context of 128 tokens: 1 older message and the files a.rs"
+        );
+        let says = |messages, results| {
+            let files = Vec::new();
+            LeftOut { messages, files, results }.says(9).unwrap()
+        };
+        assert!(says(0, 1).ends_with(" tokens: 1 older result of a tool"), "{}", says(0, 1));
+        assert!(
+            says(2, 3).ends_with(" tokens: 2 older messages and 3 older results of tools"),
+            "{}",
+            says(2, 3)
         );
         assert_eq!(fit(&parts, 10, None).1.says(1), None);
     }

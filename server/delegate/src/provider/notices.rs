@@ -180,3 +180,22 @@ fn preempted(view: &TaskView) -> (&'static str, Value) {
 fn completed(view: &TaskView) -> (&'static str, Value) {
     ("notifications/task_completed", shapes::task(view, 0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_for_a_slow_client_is_bounded_and_the_oldest_progress_goes_first() {
+        let (owned, mut heard) = (Owned::default(), Heard::default());
+        let task = |n: usize| TaskId(format!("task_{n}"));
+        for n in 0..=NOTICES_MAX {
+            owned.add(&task(n));
+            heard.hear(Event::Progress { task: task(n), says: "working".to_owned(), percent: 0, call: None });
+        }
+        let told = std::iter::from_fn(|| heard.next(&owned));
+        let told: Vec<Value> = told.map(|(_, parameters)| parameters["task_id"].clone()).collect();
+        let expected: Vec<Value> = (1..=NOTICES_MAX).map(|n| json!(task(n))).collect();
+        assert_eq!(told, expected);
+    }
+}

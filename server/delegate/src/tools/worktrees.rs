@@ -255,6 +255,18 @@ impl Toolbox for WorktreeTools {
 mod tests {
     use super::*;
 
+    #[test]
+    fn the_caller_is_told_how_many_files_were_changed() {
+        let told = |files, statistic: &str| {
+            let (branch, folder) = ("entraclaw/task_1".to_owned(), PathBuf::new());
+            told(&WorktreeReport { branch, folder, statistic: statistic.to_owned(), files })
+        };
+        assert_eq!(told(0, ""), "No file was changed.");
+        let rest = ", on the branch entraclaw/task_1; nothing is merged:\n a.rs | 2 +-";
+        assert_eq!(told(1, " a.rs | 2 +-\n"), format!("Changed 1 file{rest}"));
+        assert_eq!(told(2, " a.rs | 2 +-\n"), format!("Changed 2 files{rest}"));
+    }
+
     #[tokio::test]
     async fn a_task_that_has_ended_takes_no_room() {
         let folder = tempfile::tempdir().unwrap();

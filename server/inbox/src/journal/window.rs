@@ -68,3 +68,39 @@ impl Window {
         self.after(seq).filter(|entry| entry.record.channel == channel).count() as u64
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn window(seqs: std::ops::RangeInclusive<u64>) -> Window {
+        let entry = |seq: u64| {
+            let record = json!({
+                "v": 1, "seq": seq, "key": format!("teams/{seq}"), "id": seq.to_string(),
+                "received_at": "2026-11-21T12:00:00Z", "channel": "teams", "chat_id": "chat", "from": "Alice",
+                "ts": "2026-11-21T12:00:00Z", "content_text_sanitized": "hello", "meta": {}, "edit_of": null,
+                "consumed_by": []
+            });
+            Arc::new(Entry { record: serde_json::from_value(record).unwrap(), prev: seq - 1 })
+        };
+        Window::new(seqs.map(entry).collect(), 10)
+    }
+
+    fn places(window: &Window) -> Vec<u64> {
+        window.after(0).map(|entry| entry.record.seq).collect()
+    }
+
+    #[test]
+    fn the_record_at_the_place_itself_stays_only_where_what_is_after_it_goes() {
+        let mut one = window(1..=4);
+        one.forget_after(2);
+        assert_eq!(places(&one), [1, 2]);
+        one.forget_after(2);
+        assert_eq!(places(&one), [1, 2]);
+        let mut other = window(1..=4);
+        other.forget_through(2);
+        assert_eq!(places(&other), [3, 4]);
+    }
+}

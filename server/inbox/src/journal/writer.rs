@@ -272,6 +272,23 @@ mod tests {
         },
         "2026-11-21.1.jsonl"
     )]
+    #[case::the_next_name_is_taken(
+        1,
+        |writer: &mut Writer, log: &mut Log| {
+            writer.spoiled = log.newest_name;
+            let path = log.newest_name.unwrap().next().path();
+            log.storage.append(&path, true).unwrap().append(b"x").unwrap();
+        },
+        "2026-11-21.2.jsonl"
+    )]
+    #[case::the_next_name_is_of_an_empty_file(
+        1,
+        |writer: &mut Writer, log: &mut Log| {
+            writer.spoiled = log.newest_name;
+            log.storage.append(&log.newest_name.unwrap().next().path(), true).unwrap();
+        },
+        "2026-11-21.1.jsonl"
+    )]
     fn only_a_sound_file_of_its_own_term_is_written_on(
         #[case] term: u64,
         #[case] happens: fn(&mut Writer, &mut Log),

@@ -535,3 +535,12 @@ async fn what_a_session_refuses_goes_through_its_file_where_there_is_one(
     let pushed = if whole_text == WholeText::Allowed { DeliveryState::Pushed } else { DeliveryState::New };
     assert_eq!(session.delivery(1), pushed);
 }
+
+#[rstest]
+#[case(401, "set ENTRACLAW_WAKE_OPENCODE_PASSWORD to its password")]
+#[case(403, "set ENTRACLAW_WAKE_OPENCODE_PASSWORD to its password")]
+#[case(404, "see whether another program has that port")]
+fn a_port_that_refuses_says_what_to_do(#[case] status: u16, #[case] remedy: &str) {
+    let error = WakeUpError::Status { port: 4_096, path: "/tui".to_owned(), status };
+    assert_eq!(error.to_string(), format!("127.0.0.1:4096 answered {status} to /tui; {remedy}"));
+}

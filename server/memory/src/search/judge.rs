@@ -307,6 +307,8 @@ mod tests {
         ] {
             assert_eq!(score(text) > apart + 1e-4, is_more, "{text}");
         }
+        // Both words count.
+        assert!((score("file lock take") - apart - 2.0 * JOINED).abs() < 1e-4);
         let [joined, with_a_word_between] =
             ["file lock take it", "file it lock take"].map(|text| judge.judge(text).unwrap());
         assert!(joined > with_a_word_between);

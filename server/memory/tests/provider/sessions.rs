@@ -107,6 +107,27 @@ async fn a_chat_is_exported_to_the_context_with_the_exact_return() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_full_export_has_what_a_summary_has_no_room_for() {
+    let machine = machine();
+    let mut client = machine.modern();
+    client.done("init_context", json!({})).await;
+    for n in 0..20 {
+        machine.say(CLAUDE, "assistant", &format!("step {n}\n{}", "a line of words\n".repeat(60)));
+    }
+    let path = format!("/home/alice/.claude/projects/-p/{CLAUDE}.jsonl");
+    let mut lengths = Vec::new();
+    for format in ["summary", "full"] {
+        let before = machine.context().len();
+        client.done("export_conversation", json!({"sessionId": path, "format": format})).await;
+        lengths.push(machine.context().len() - before);
+    }
+    assert!(lengths[0] < 9 * 1024 && lengths[1] > 20 * 1024, "{lengths:?}");
+    for n in 0..20 {
+        assert!(machine.context().contains(&format!("> step {n}\n")), "{n}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn current_is_the_callers_own_conversation() {
     let machine = machine();
     let mut client = machine.legacy(&[]).await;

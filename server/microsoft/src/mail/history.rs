@@ -119,6 +119,13 @@ mod tests {
     }
 
     #[test]
+    fn a_long_mail_is_examined_to_its_end() {
+        let said = "<p>a line of words</p>".repeat(400);
+        let (_, history) = parts(&format!("{said}<p>before</p>"), Some(&said));
+        assert_eq!(history, "before");
+    }
+
+    #[test]
     fn a_unique_part_that_is_not_there_hides_nothing() {
         let (new, history) = parts("<p>one</p><p>two</p>", Some("<p>three</p>"));
         assert_eq!((new.as_str(), history.as_str()), ("three", "one\n\ntwo"));

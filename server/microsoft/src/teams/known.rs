@@ -209,6 +209,8 @@ mod tests {
         known.heard_of_members(Some(stamp));
         known.accept_chat(CHAT, known.look(1), now);
         assert!(known.is_accepted(CHAT, known.look(1), now), "the same word is no news");
+        known.forget_chats();
+        assert!(!known.is_accepted(CHAT, known.look(1), now));
     }
 
     #[tokio::test(start_paused = true)]

@@ -92,6 +92,18 @@ async fn other_refusals_are_reported_at_once(#[case] status: u16, #[case] failur
     assert_eq!(script.seen().len(), 1);
 }
 
+#[rstest]
+#[case::as_long_as_may_be(BODY_BYTES_MAX, true)]
+#[case::longer(BODY_BYTES_MAX + 1, false)]
+#[tokio::test(start_paused = true)]
+async fn an_answer_is_read_up_to_a_bound(#[case] bytes: usize, #[case] is_read: bool) {
+    let body = format!("\"{}\"", "a".repeat(bytes - 2));
+    let script = replies(vec![Reply::raw(200, body)]);
+    let read = script.client().get_once("https://graph.microsoft.com/v1.0/me", Scope::Common).await;
+    let failure = read.err().map(|error| error.failure);
+    assert_eq!(failure, (!is_read).then_some(Failure::Malformed));
+}
+
 #[tokio::test(start_paused = true)]
 async fn reads_give_up_after_three_retries() {
     let script = Script::new(|_| Reply::error(503, "busy"));

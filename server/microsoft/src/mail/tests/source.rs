@@ -226,6 +226,20 @@ async fn a_link_to_another_host_is_not_followed() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_time_from_which_mails_are_read_again_is_kept_until_they_are() {
+    let house = House::new().await;
+    house.mailbox.mail("m1", 1, MailSpec::default()).await;
+    house.run_s(30).await;
+    let cursor = || serde_json::from_slice::<Value>(&house.storage.bytes(CURSOR_FILE).unwrap()).unwrap();
+    let mut before = cursor();
+    before["again_from"] = json!("2026-11-21T10:00:00Z");
+    house.parts.storage.replace(CURSOR_FILE, before.to_string().as_bytes()).unwrap();
+    house.run_s(30).await;
+    assert_eq!(cursor().get("again_from"), None);
+    assert_eq!(house.news(), ["m1"]);
+}
+
+#[tokio::test(start_paused = true)]
 async fn one_mail_that_fails_waits_alone_also_over_a_restart() {
     let house = House::new().await;
     for n in 1..4 {
