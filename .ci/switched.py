@@ -34,12 +34,20 @@ pub(crate) fn mutant_is_on(number: usize) -> bool {
     use std::io::Write as _;
     use std::sync::{LazyLock, Mutex, PoisonError};
     fn said(name: &str, nth: usize) -> Option<String> {
-        std::env::var(name).ok().or_else(|| {
-            let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-            let session = stat.rsplit(')').next()?.split_whitespace().nth(3)?.to_owned();
-            let said = std::fs::read_to_string(format!("FOLDER/{session}")).ok()?;
-            said.lines().nth(nth).filter(|line| !line.is_empty()).map(str::to_owned)
-        })
+        if let Ok(said) = std::env::var(name) {
+            return Some(said);
+        }
+        // A program may have begun a session of its own, so the session of each process above it is asked too.
+        let mut process = "self".to_owned();
+        loop {
+            let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+            let mut words = stat.rsplit(')').next()?.split_whitespace().skip(1);
+            let (parent, session) = (words.next()?, words.nth(1)?);
+            if let Ok(said) = std::fs::read_to_string(format!("FOLDER/{session}")) {
+                return said.lines().nth(nth).filter(|line| !line.is_empty()).map(str::to_owned);
+            }
+            process = parent.to_owned();
+        }
     }
     static ON: LazyLock<Option<usize>> = LazyLock::new(|| said("MUTANT_ON", 0)?.parse().ok());
     static TO: LazyLock<Option<String>> = LazyLock::new(|| said("MUTANTS_REACHED", 1));
