@@ -84,6 +84,11 @@ impl Log {
         Ok(())
     }
 
+    /// How many pages stand in it.
+    pub(super) fn held(&self) -> usize {
+        self.places.len()
+    }
+
     /// The round of the log, and how far it was read.
     pub(super) fn extent(&self) -> ([u8; HEADER_BYTES], u64) {
         (self.header, self.read_to)

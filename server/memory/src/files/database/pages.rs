@@ -21,8 +21,10 @@ pub(super) struct Pages {
     page_bytes: usize,
     /// Bytes of a page before those that extensions reserve.
     pub(super) usable_bytes: usize,
-    /// Pages are numbered from 1 to this.
-    pub(super) count: u32,
+    /// Pages are numbered from 1 to this, as the database says.
+    count: u32,
+    /// Most pages that there can be, as its files are so long.
+    pub(super) most: usize,
 }
 
 impl Pages {
@@ -47,6 +49,9 @@ impl Pages {
         if be_u32(&header, 56) > UTF_8 {
             return Err(malformed("its texts are not UTF-8"));
         }
+        let in_file = file_bytes / page_bytes as u64;
+        let most = usize::try_from(in_file).unwrap_or(usize::MAX);
+        let most = most.saturating_add(log.as_ref().map_or(0, Log::held));
         let count = match log.as_ref().and_then(Log::size) {
             Some((bytes, count)) if bytes == page_bytes => count,
             Some(_) => return Err(malformed("its log has pages of another size")),
@@ -54,9 +59,9 @@ impl Pages {
             None if be_u32(&header, 24) == be_u32(&header, 92) && be_u32(&header, 28) > 0 => {
                 be_u32(&header, 28)
             }
-            None => u32::try_from(file_bytes / page_bytes as u64).unwrap_or(u32::MAX),
+            None => u32::try_from(in_file).unwrap_or(u32::MAX),
         };
-        Ok(Self { file, log, page_bytes, usable_bytes, count })
+        Ok(Self { file, log, page_bytes, usable_bytes, count, most })
     }
 
     /// The usable bytes of a page.

@@ -102,7 +102,7 @@ impl<'p> Payload<'p> {
 
     /// Each part takes the row on, so that no circle of pages is longer than what the row claims, and no row than all pages.
     fn go_on(&mut self, begin: usize) -> io::Result<()> {
-        if begin / self.pages.usable_bytes > self.pages.count as usize {
+        if begin / self.pages.usable_bytes > self.pages.most {
             return Err(malformed("a row is longer than the database"));
         }
         let page = self.pages.page(self.next)?;

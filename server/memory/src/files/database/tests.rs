@@ -448,11 +448,14 @@ fn a_circle_of_pages_ends() {
     let mut bytes = bytes_of(&path);
     let last = (root as usize - 1) * 512 + 8;
     bytes[last..last + 4].copy_from_slice(&root.to_be_bytes());
-    let (_, files) = machine(&bytes);
-    for question in [count, |database: &Database| {
+    let mut of_many_pages = bytes.clone();
+    of_many_pages[28..32].copy_from_slice(&u32::MAX.to_be_bytes());
+    let row = |database: &Database| {
         let row = database.table("t", ["a"])?.row(i64::MAX, 0)?;
         Ok(usize::from(row.is_some()))
-    }] {
+    };
+    for (bytes, question) in [(&bytes, count as fn(&Database) -> _), (&bytes, row), (&of_many_pages, count)] {
+        let (_, files) = machine(bytes);
         let error = ask(&files, Path::new("/d/a.db"), question).unwrap_err();
         assert_eq!(error.to_string(), "its form is not known: its pages lead in a circle");
     }

@@ -29,7 +29,7 @@ impl Tree<'_> {
     /// Visits the rows in the order of their numbers.
     pub(super) fn each(&self, visit: &mut Visit<'_>) -> io::Result<()> {
         // A tree has each of its pages once.
-        let mut left = self.pages.count;
+        let mut left = self.pages.most;
         self.below(self.root, DEPTH_MAX, &mut left, visit).map(drop)
     }
 
@@ -37,7 +37,7 @@ impl Tree<'_> {
         &self,
         page: u32,
         depth_left: usize,
-        pages_left: &mut u32,
+        pages_left: &mut usize,
         visit: &mut Visit<'_>,
     ) -> io::Result<ControlFlow<()>> {
         let node = self.node(page)?;
