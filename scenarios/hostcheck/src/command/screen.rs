@@ -27,6 +27,8 @@ pub(super) struct Wanted {
     pub(super) all: bool,
     /// What should hold counts too.
     pub(super) strict: bool,
+    /// Some rows alone were asked for, and those that show an SDK are others perhaps.
+    pub(super) part: bool,
 }
 
 /// The screen, in at most twenty-five lines unless everything is wanted.
@@ -69,7 +71,7 @@ pub(super) fn screen(findings: &Findings, rows: &[Placed], wanted: Wanted) -> St
         let _ = writeln!(text, "… and {} more, which the report has: {}", others.len(), rows_of(&others));
     }
     text.push_str(&from_sdk(&of_sdk, wanted));
-    if !own.is_empty() && of_sdk.is_empty() && !findings.sdks.are_known() {
+    if !own.is_empty() && of_sdk.is_empty() && !wanted.part && !findings.sdks.are_known() {
         let _ = writeln!(text, "\n{:<9} {UNKNOWN_SDK}", "· sdk");
     }
     text
@@ -404,6 +406,16 @@ mod tests {
         }
         assert_eq!(told.matches("✗ must").count(), 6, "{told}");
         assert!(told.contains("\n… and 3 more, which the report has: "), "{told}");
+    }
+
+    #[test]
+    fn that_the_sdk_is_not_known_is_said_where_all_was_asked() {
+        let rows = crate::conformance::rows().unwrap();
+        let failed = Judged::bare(&rows[0].row.id, "2025-11-25", Outcome::Failed(Vec::new()));
+        for part in [false, true] {
+            let told = screen(&findings(vec![failed.clone()]), &rows, Wanted { part, ..Wanted::default() });
+            assert_eq!(told.contains(UNKNOWN_SDK), !part, "{told}");
+        }
     }
 
     #[test]

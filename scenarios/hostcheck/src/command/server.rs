@@ -145,7 +145,7 @@ pub fn main(
     // A table without a verdict would only hide the reason.
     let unheard = found.about.unreachable.is_some() && !failed(&found.protocol) && !failed(&found.hosts);
     let [by_protocol, by_hosts] = folder::PARTS;
-    let wanted = screen::Wanted { all: args.verbose, strict: args.strict };
+    let wanted = screen::Wanted { all: args.verbose, strict: args.strict, part: !words.is_empty() };
     let told = screen::screen(&found, &plan.rows, wanted);
     let is_failed = screen::is_failed(&found, &plan.rows, args.strict);
     folder::clear(folder)?;

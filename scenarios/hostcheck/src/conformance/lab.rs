@@ -212,9 +212,9 @@ impl Lab {
     /// Calls a tool, and remembers how long it took. A call that lasts too long is cancelled.
     pub(crate) async fn call(&self, session: &mut Session, tool: &str, params: Value) -> Reply {
         let (from, began) = (session.wire.received.len(), Instant::now());
-        let id = session.start("tools/call", params);
+        let id = session.start("tools/call", params.clone());
         let reply = session.answer_to(&id, from, self.call_within()).await;
-        self.found.pace.note(tool, began.elapsed());
+        self.found.pace.note(tool, params, &reply, began.elapsed());
         if reply == Reply::Silent {
             session.cancel(&id, "it lasts too long");
         }
@@ -224,6 +224,11 @@ impl Lab {
     /// Whether a quick run knows that a tool is slow.
     pub(crate) fn is_slow(&self, tool: &str) -> bool {
         self.wishes.quick && self.found.pace.is_slow(tool) == Some(true)
+    }
+
+    /// Whether a tool has answered another call in the same way.
+    pub(crate) fn has_answered(&self, tool: &str, params: &Value, reply: &Reply) -> bool {
+        self.found.pace.has_answered(tool, params, reply)
     }
 
     /// Whether a quick run calls a tool no more: it is slow or may be, and the time for such calls is used up.

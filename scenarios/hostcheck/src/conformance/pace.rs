@@ -1,9 +1,13 @@
-//! How long the tools of a server take. A default run calls a slow one no more than it must: a service that does not
-//! answer costs as much at every call. It holds times only; the questions decide what to leave out.
+//! How long the tools of a server take, and what they answered. A default run calls a slow one no more than it must: a
+//! service that does not answer costs as much at every call. It decides nothing; the questions decide what to leave out.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::time::Duration;
+
+use serde_json::Value;
+
+use super::session::Reply;
 
 /// A call that takes longer is slow.
 const SLOW_AFTER: Duration = Duration::from_secs(1);
@@ -16,10 +20,20 @@ pub(crate) struct Pace {
     /// Whether a tool was slow in any call, by its name.
     slow: RefCell<BTreeMap<String, bool>>,
     spent: Cell<Duration>,
+    /// The calls of a tool and their answers, by its name.
+    answers: RefCell<BTreeMap<String, Vec<(Value, Reply)>>>,
 }
 
+/// So many different calls of a tool are kept.
+const ANSWERS_MAX: usize = 8;
+
 impl Pace {
-    pub(crate) fn note(&self, tool: &str, took: Duration) {
+    pub(crate) fn note(&self, tool: &str, params: Value, reply: &Reply, took: Duration) {
+        let mut answers = self.answers.borrow_mut();
+        let answers = answers.entry(tool.to_owned()).or_default();
+        if answers.len() < ANSWERS_MAX && !answers.iter().any(|(known, _)| *known == params) {
+            answers.push((params, reply.clone()));
+        }
         let is_slow = took > SLOW_AFTER;
         if is_slow {
             self.spent.set(self.spent.get() + took);
@@ -30,6 +44,14 @@ impl Pace {
     /// Whether a tool is slow; `None` where it was not called.
     pub(crate) fn is_slow(&self, tool: &str) -> Option<bool> {
         self.slow.borrow().get(tool).copied()
+    }
+
+    /// Whether a tool has answered another call in the same way.
+    pub(crate) fn has_answered(&self, tool: &str, params: &Value, reply: &Reply) -> bool {
+        let answers = self.answers.borrow();
+        answers
+            .get(tool)
+            .is_some_and(|answers| answers.iter().any(|(known, answer)| known != params && answer == reply))
     }
 
     /// Whether the time for slow calls is used up.

@@ -58,6 +58,27 @@ fn a_tool_that_refuses_arguments_without_the_flag_of_an_error_validates_them() {
     }
 }
 
+/// A server that was tried: its first call looks for a service that can't be reached, and the next ones know that.
+#[test]
+fn a_tool_whose_first_call_alone_is_slow_shows_nothing_of_its_arguments() {
+    let calls = Cell::new(0);
+    let server = target(&tools(&["a"]), move |_, message| {
+        if fits(message).is_none() || message["params"]["name"] != "a" {
+            return Does::Usual;
+        }
+        let after = if calls.replace(calls.get() + 1) == 0 { SLOW } else { AT_ONCE };
+        Does::Says(
+            after,
+            json!({"error": {"code": -32603, "message": "getaddrinfo ENOTFOUND api.example.com"}}),
+        )
+    });
+    let found = judge(server, EVERY_ROW, false);
+    for row in ["tools.validates", "tools.input-errors"] {
+        let judged = found.protocol.iter().find(|judged| judged.row == row).expect("a row");
+        assert!(matches!(judged.outcome, Outcome::NotApplicable(_)), "{row}: {:?}", judged.outcome);
+    }
+}
+
 #[test]
 fn the_only_tool_is_called_though_it_is_that_of_the_long_call() {
     let found = judge_wishing(target(&tools(&["a"]), |_, _| Does::Usual), "tools.call", true, Some("a"));

@@ -33,7 +33,7 @@ const ANSWERS_DISCOVER: &str =
 /// Sends `initialize` after other messages, and checks whether the session then works.
 async fn then_initialize(lab: &mut Lab, session: &mut Session, check: &'static str, after: &str) {
     let reply = session.ask_within("initialize", initialize_params(lab.version.as_str()), START_WITHIN).await;
-    let said = reply.say();
+    let said = session.say(&reply);
     if reply.result().is_none() {
         lab.fail(check, format!("`initialize` has no result after {after}"), "a result", &said);
         return;
@@ -56,7 +56,12 @@ async fn ping_first(lab: &mut Lab) -> Result<(), Trouble> {
     let mut session = lab.fresh()?;
     let reply = session.ask_within("ping", json!({}), START_WITHIN).await;
     if reply.result().is_none() {
-        lab.fail("opening.ping-first", "`ping` before `initialize` has no result", "{}", &reply.say());
+        lab.fail(
+            "opening.ping-first",
+            "`ping` before `initialize` has no result",
+            "{}",
+            &session.say(&reply),
+        );
         return Ok(());
     }
     then_initialize(lab, &mut session, "opening.ping-first", "a ping").await;
@@ -83,7 +88,7 @@ async fn discover_first(lab: &mut Lab, with_meta: bool, check: &'static str) -> 
     let reply = session.answer_to(&id, from, limit).await;
     if reply == Reply::Gone {
         let message = "the server ends on `server/discover`, which hosts ask first";
-        lab.fail(check, message, "an error, or silence", &reply.say());
+        lab.fail(check, message, "an error, or silence", &session.say(&reply));
         return Ok(());
     }
     if reply.result().is_none() {

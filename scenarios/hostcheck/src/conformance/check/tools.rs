@@ -436,9 +436,11 @@ async fn bad_arguments(lab: &mut Lab, mut session: Lent, tools: &Listed) -> Resu
         let params = json!({"name": name, "arguments": arguments});
         let began = Instant::now();
         let mut reply = lab.call(&mut session, &name, params.clone()).await;
-        // A tool that takes its time with arguments that fit has looked at those that it refuses at once.
-        let at_once = was_slow && began.elapsed() < AT_ONCE;
-        waits |= was_slow && !at_once;
+        // A tool that takes its time with arguments that fit has looked at those that it refuses at once, unless that is what
+        // it says of others too: its first call may have waited for what it lacks, and the next ones know.
+        let was_said = lab.has_answered(&name, &params, &reply);
+        let at_once = was_slow && began.elapsed() < AT_ONCE && !was_said;
+        waits |= was_slow && began.elapsed() >= AT_ONCE;
         let mut has_complained = complains(&reply);
         if reply == Reply::Silent || has_complained || (is_refused(&reply) && !at_once) {
             // A tool that can't work here, without its network perhaps, shows nothing of its arguments.
