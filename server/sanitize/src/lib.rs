@@ -51,6 +51,7 @@ mod name;
 mod page;
 pub mod secrets;
 mod stack;
+pub mod surrogates;
 mod tags;
 mod tally;
 mod terminal;

@@ -4,13 +4,12 @@
 
 use std::collections::BTreeMap;
 
+use entraclaw_sanitize::surrogates::mended;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// The depth to which parts are read one by one. A deeper part is read as a whole or becomes null.
 const DEPTH_MAX: usize = 16;
-/// The replacement for half a surrogate pair.
-const REPLACEMENT: &str = "\\ufffd";
 
 /// Reads an answer part by part; `None` when it is cut short or is no JSON at all.
 pub(super) fn read(bytes: &[u8]) -> Option<Value> {
@@ -39,38 +38,6 @@ fn piece(raw: &RawValue, depth: usize) -> Value {
         }
         _ => Value::Null,
     }
-}
-
-/// Replaces each half of a surrogate pair that has no other half in a JSON string. Services that cut UTF-16
-/// at a length leave such halves.
-fn mended(string: &str) -> String {
-    let mut out = String::with_capacity(string.len());
-    let mut rest = string;
-    while let Some(at) = rest.find('\\') {
-        let (before, escape) = rest.split_at(at);
-        out.push_str(before);
-        let unit = unit(escape);
-        let len = match unit {
-            Some(0xd800..0xdc00) if matches!(escape.get(6..).and_then(self::unit), Some(0xdc00..0xe000)) => {
-                12
-            }
-            Some(_) => 6,
-            // This is a short escape, and its second character may be a backslash too.
-            None => 2,
-        };
-        let (escape, after) = escape.split_at_checked(len).unwrap_or((escape, ""));
-        let alone = len == 6 && unit.is_some_and(|unit| (0xd800..0xe000).contains(&unit));
-        out.push_str(if alone { REPLACEMENT } else { escape });
-        rest = after;
-    }
-    out.push_str(rest);
-    out
-}
-
-/// The UTF-16 unit of the escape at the start of the text.
-fn unit(text: &str) -> Option<u16> {
-    let digits = text.strip_prefix("\\u")?.get(..4)?;
-    u16::from_str_radix(digits, 16).ok()
 }
 
 #[cfg(test)]
