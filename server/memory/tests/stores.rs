@@ -201,6 +201,11 @@ fn sub_sessions_what_was_taken_back_and_unknown_parts_of_opencode_are_told_apart
             r#"INSERT INTO part VALUES ('prt_9', 'msg_1', 'ses_a', 9, '{"type":"text","text":"more"}');"#,
         )
         .unwrap();
+    assert!(
+        read(&DiskFiles, &all[0], Some(&batches[0].mark)).unwrap().is_none(),
+        "it reads what the last look has found"
+    );
+    find(&DiskFiles, &homes);
     let again = read(&DiskFiles, &all[0], Some(&batches[0].mark)).unwrap().unwrap();
     assert_eq!(again.messages[1].text, "more");
     assert!(read(&DiskFiles, &all[1], Some(&batches[1].mark)).unwrap().is_none());

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use entraclaw_memory::files::{ContextFiles, Database, Files, News, Standing};
+use entraclaw_memory::files::{ContextFiles, Database, Files, Moment, News, Standing};
 use entraclaw_seams::storage::AppendFile;
 
 /// The fault of the files.
@@ -41,8 +41,8 @@ impl Files for FaultyFiles {
         self.inner.folder(path)
     }
 
-    fn database(&self, path: &Path) -> io::Result<Option<Database>> {
-        self.inner.database(path)
+    fn database(&self, path: &Path, moment: Moment) -> io::Result<Option<Database>> {
+        self.inner.database(path, moment)
     }
 
     fn read(&self, path: &Path, offset: u64, len: usize) -> io::Result<Vec<u8>> {

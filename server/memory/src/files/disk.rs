@@ -10,13 +10,13 @@
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use entraclaw_seams::storage::{AppendFile, watch_folders};
 use jiff::Timestamp;
 
-use super::database::{Bytes, Database, Kept};
+use super::database::{Bytes, Database, KeptDatabases, Moment};
 use super::{ContextFiles, Files, News, Standing};
 
 /// Most names in one folder that are looked at.
@@ -26,8 +26,8 @@ const NAMES_MAX: usize = 100_000;
 #[derive(Debug, Clone, Copy, Default)]
 pub struct DiskFiles;
 
-/// The database that was asked last. A process has one disk.
-static KEPT: Mutex<Option<(PathBuf, Kept)>> = Mutex::new(None);
+/// A process has one disk.
+static KEPT: KeptDatabases = KeptDatabases::new();
 
 impl Files for DiskFiles {
     #[cfg(unix)]
@@ -70,18 +70,17 @@ impl Files for DiskFiles {
         Ok(bytes)
     }
 
-    /// What is learnt of the last one is kept: a listing and the sessions in it ask the same.
-    fn database(&self, path: &Path) -> io::Result<Option<Database>> {
-        let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = kept.as_ref().filter(|(known, _)| known == path).map(|(_, kept)| kept);
-        let database = Database::open(self, path, before, |path| {
+    /// What is learnt is kept: a listing and the sessions in it ask the same.
+    fn database(&self, path: &Path, moment: Moment) -> io::Result<Option<Database>> {
+        KEPT.open(self, path, moment, |path| {
             let file = found(open(path, OpenOptions::new().read(true)))?;
             Ok(file.map(|file| Arc::new(file) as Arc<dyn Bytes>))
-        })?;
-        if let Some(database) = &database {
-            *kept = Some((path.to_owned(), database.kept()));
-        }
-        Ok(database)
+        })
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the other program is on the same real clock")]
+    fn pause(&self, pause: Duration) {
+        std::thread::sleep(pause);
     }
 
     #[cfg(target_os = "linux")]
@@ -361,7 +360,7 @@ mod tests {
             let rows = std::cell::Cell::new(0);
             let count = |database: &Database| {
                 rows.set(0);
-                database.table("t", ["a"])?.each(0, |_, _| {
+                database.table("t", ["a"])?.each(0, |_| {
                     rows.set(rows.get() + 1);
                     Ok(ControlFlow::Continue(()))
                 })
@@ -374,6 +373,6 @@ mod tests {
         assert_eq!([count(&one), count(&other), count(&one)], [1, 0, 1]);
         write(&one, &format!("INSERT INTO t VALUES ('{}'), ('c')", "b".repeat(10_000)));
         assert_eq!([count(&one), count(&one), count(&other)], [3, 3, 0]);
-        assert!(DiskFiles.database(&folder.path().join("none.db")).unwrap().is_none());
+        assert!(DiskFiles.database(&folder.path().join("none.db"), Moment::Now).unwrap().is_none());
     }
 }

@@ -12,11 +12,12 @@ mod simulated;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use entraclaw_seams::storage::{AppendFile, Changes};
 use jiff::Timestamp;
 
-pub use database::{Database, Table, Value, ask};
+pub use database::{Database, Moment, Row, Table, Value, ask, ask_again};
 pub use disk::DiskFiles;
 pub use simulated::SimulatedFiles;
 
@@ -60,8 +61,10 @@ pub trait Files: Send + Sync {
     fn news(&self, _folders: &[PathBuf]) -> News {
         News::default()
     }
-    /// A database of SQLite as it is now, for [`ask`]; `None` if there is none.
-    fn database(&self, path: &Path) -> io::Result<Option<Database>>;
+    /// A database of SQLite, for [`ask`]; `None` if there is none, or nothing in it.
+    fn database(&self, path: &Path, moment: Moment) -> io::Result<Option<Database>>;
+    /// Waits until another program may have come on, where one can.
+    fn pause(&self, _pause: Duration) {}
 }
 
 /// Reads files, and writes the context file of a workspace.

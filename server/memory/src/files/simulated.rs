@@ -11,7 +11,7 @@ use entraclaw_seams::clock::Clock;
 use entraclaw_seams::storage::{AppendFile, MemoryStorage, Stamp, Storage};
 use jiff::{Timestamp, ToSpan as _};
 
-use super::database::{Bytes, Database};
+use super::database::{Bytes, Database, KeptDatabases, Moment};
 use super::{ContextFiles, Files, News, Standing};
 
 /// What was last seen of a file, and when that was new.
@@ -98,8 +98,8 @@ impl Files for SimulatedFiles {
         self.storage.read(&Self::path(path)?, offset, len)
     }
 
-    fn database(&self, path: &Path) -> io::Result<Option<Database>> {
-        Database::open(self, path, None, |path| {
+    fn database(&self, path: &Path, moment: Moment) -> io::Result<Option<Database>> {
+        KeptDatabases::new().open(self, path, moment, |path| {
             let path = Self::path(path)?;
             let is_there = self.storage.len(&path)?.is_some();
             let stored = || Arc::new(Stored { storage: self.storage.clone(), path }) as Arc<dyn Bytes>;

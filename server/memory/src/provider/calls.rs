@@ -285,9 +285,20 @@ fn search(mut given: Arguments) -> Result<Work, Refusal> {
         let filter = Filter { agent, role, folder, since, until, tool };
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         let answer = shared.with_memory(|memory| Ok(memory.search(&query, &filter, limit)?))?;
-        if answer.sessions.is_empty() && find(&*shared.parts.files, &shared.parts.homes).0.is_empty() {
-            let says = "no agent on this machine has kept a session here; `entraclaw doctor` tells where they are looked for";
-            return Err(Failure::new("NO_SESSIONS", says));
+        if answer.sessions.is_empty() {
+            let (found, troubles) = find(&*shared.parts.files, &shared.parts.homes);
+            match troubles.first() {
+                Some((path, why)) if found.is_empty() => {
+                    let says = format!("{} can't be read: {why}; try again", path.display());
+                    return Err(Failure::new("READ_ERROR", text::safe_line(&says, 1_024)));
+                }
+                None if found.is_empty() => {
+                    let says = "no agent on this machine has kept a session here; `entraclaw doctor` tells where they are \
+                                looked for";
+                    return Err(Failure::new("NO_SESSIONS", says));
+                }
+                _ => {}
+            }
         }
         let mut results = search_results(shared, answer, has_details);
         results.results = fitting(results.results, TEXT_BYTES_MAX);

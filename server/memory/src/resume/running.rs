@@ -135,7 +135,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::files::{Database, SimulatedFiles, Standing};
+    use crate::files::{Database, Moment, SimulatedFiles, Standing};
     use crate::stores::{Agent, Homes, System};
 
     /// Processes that run, each with when it began.
@@ -203,8 +203,8 @@ mod tests {
             self.files.read(path, offset, len)
         }
 
-        fn database(&self, path: &Path) -> io::Result<Option<Database>> {
-            self.files.database(path)
+        fn database(&self, path: &Path, moment: Moment) -> io::Result<Option<Database>> {
+            self.files.database(path, moment)
         }
 
         fn is_locked(&self, path: &Path) -> Option<bool> {

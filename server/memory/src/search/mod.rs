@@ -49,4 +49,4 @@ pub use forgotten::Forget;
 pub use memory::Memory;
 pub use parts::{IndexPlace, MemoryError, MemoryParts};
 pub use query::{Answer, Filter, Later, SessionHit, Snippet};
-pub use refresh::Refreshed;
+pub use refresh::{Progress, Refreshed};

@@ -3,7 +3,7 @@
 //! It must never hold more than a bounded number of messages beside the index.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use entraclaw_seams::storage::Lock;
 use tantivy::IndexWriter;
@@ -15,7 +15,7 @@ use super::memory::Memory;
 use super::pace::Pace;
 use super::page::Pages;
 use super::parts::MemoryError;
-use crate::stores::{Agent, Batch, Found, Tally, find, read_piece};
+use crate::stores::{Agent, Batch, Found, Tally, find, read_piece, unread_bytes};
 
 /// Messages that wait at most while another process commits; what comes after them is read later.
 const WAITING_MAX: usize = 8 * MESSAGES_MAX;
@@ -33,6 +33,21 @@ pub struct Refreshed {
     pub tallies: BTreeMap<Agent, Tally>,
 }
 
+/// How far a reading of what is new is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Bytes of sessions that were read, or could not be.
+    pub read_bytes: u64,
+    /// Bytes of sessions that were new when the reading began.
+    pub new_bytes: u64,
+}
+
+/// A session that has something new, and how many bytes.
+struct Unread {
+    file: Found,
+    bytes: u64,
+}
+
 /// Where what is read goes once there is much of it: the writer, whose turn it is, and how many bytes it was given.
 struct Bulk {
     writer: IndexWriter,
@@ -43,37 +58,51 @@ struct Bulk {
 impl Memory {
     /// Reads what the agents' files have gained. Much of it is committed at once; a little waits for more.
     pub fn refresh(&mut self) -> Result<Refreshed, MemoryError> {
+        self.refresh_telling(&|_| ())
+    }
+
+    /// As [`refresh`](Self::refresh), and tells how far it is: at its beginning and after each session or piece of a long one.
+    pub fn refresh_telling(&mut self, tell: &(dyn Fn(Progress) + Sync)) -> Result<Refreshed, MemoryError> {
         self.catch_up()?;
         let (all, troubles) = find(&*self.parts.files, &self.parts.homes);
         let looked = changed::look(&*self.parts.files, &self.groups, &self.catalog, &all);
-        let pace = Pace::of(looked.iter().filter_map(|looked| looked.unread_bytes).sum());
-        let gone = self.gone(&looked);
-        let unread = all.into_iter().zip(looked).filter(|(_, looked)| looked.unread_bytes.is_some());
-        let unread: Vec<Found> = unread.map(|(file, _)| file).collect();
+        let gone = self.gone(&looked, &troubles);
+        let files = all.into_iter().zip(looked);
+        let unread = files.filter_map(|(file, looked)| Some(Unread { file, bytes: looked.unread_bytes? }));
+        let unread: Vec<Unread> = unread.collect();
+        let new_bytes = unread.iter().fold(0, |sum: u64, unread| sum.saturating_add(unread.bytes));
+        let tell = |read_bytes| tell(Progress { read_bytes, new_bytes });
+        let pace = Pace::of(new_bytes);
         let done = Refreshed { troubles, ..Refreshed::default() };
         if pace.is_low {
-            return behind_others(|| self.take_all(unread, gone, pace, done));
+            return behind_others(|| self.take_all(unread, gone, pace, done, &tell));
         }
-        self.take_all(unread, gone, pace, done)
+        self.take_all(unread, gone, pace, done, &tell)
     }
 
-    /// The numbers of the files that are not there any more.
-    fn gone(&self, looked: &[Looked]) -> Vec<u64> {
+    /// The numbers of the files that are not there any more. What can't be listed now may be there.
+    fn gone(&self, looked: &[Looked], troubles: &[(PathBuf, String)]) -> Vec<u64> {
         let mut there: Vec<u64> = looked.iter().filter_map(|looked| looked.number).collect();
         there.sort_unstable();
-        self.catalog.files.keys().copied().filter(|number| there.binary_search(number).is_err()).collect()
+        let is_hidden = |path: &Path| troubles.iter().any(|(hidden, _)| path.starts_with(hidden));
+        let files = self.catalog.files.iter().filter(|(number, _)| there.binary_search(number).is_err());
+        let gone = files.filter(|(_, entry)| !is_hidden(&entry.mark.session.file));
+        gone.map(|(number, _)| *number).collect()
     }
 
     fn take_all(
         &mut self,
-        unread: Vec<Found>,
+        unread: Vec<Unread>,
         gone: Vec<u64>,
         pace: Pace,
         mut done: Refreshed,
+        tell: &dyn Fn(u64),
     ) -> Result<Refreshed, MemoryError> {
         let mut bulk: Option<Bulk> = None;
         let mut is_cut = false;
-        'files: for file in unread {
+        let mut read_bytes: u64 = 0;
+        'files: for Unread { file, bytes } in unread {
+            tell(read_bytes);
             let mut is_new = true;
             // A long log is read in pieces.
             loop {
@@ -115,8 +144,13 @@ impl Memory {
                 if !has_more {
                     break;
                 }
+                let mark = self.groups.number(&file.path).and_then(|number| self.catalog.files.get(&number));
+                let left = unread_bytes(&*self.parts.files, &file, mark.map(|entry| &entry.mark));
+                tell(read_bytes.saturating_add(bytes.saturating_sub(left.unwrap_or_default())));
             }
+            read_bytes = read_bytes.saturating_add(bytes);
         }
+        tell(read_bytes);
         if !is_cut {
             for number in gone {
                 self.drop_file(number);
@@ -278,6 +312,55 @@ mod tests {
             machine.storage.clear_fault();
         }
         assert!(told > 0);
+    }
+
+    #[test]
+    fn what_can_not_be_listed_for_a_while_is_not_gone() {
+        let machine = Machine::new();
+        lines(&machine, "one", 2);
+        let mut memory = machine.open();
+        memory.refresh().unwrap();
+        let mut hidden = 0;
+        for n in 0..40 {
+            machine.storage.fail_call(n, Fault::Error(std::io::ErrorKind::PermissionDenied));
+            let refreshed = memory.refresh();
+            machine.storage.clear_fault();
+            hidden += usize::from(refreshed.is_ok_and(|done| !done.troubles.is_empty()));
+            assert_eq!((memory.fresh.len(), memory.dead.len()), (2, 0), "call {n}");
+        }
+        assert!(hidden > 0);
+    }
+
+    #[test]
+    fn how_far_a_reading_is_is_told_by_the_bytes_of_what_is_new() {
+        let machine = Machine::new();
+        lines(&machine, "one", 2);
+        lines(&machine, "two", 1);
+        let mut memory = machine.open();
+        let mut told = || {
+            let told = std::sync::Mutex::new(Vec::new());
+            memory.refresh_telling(&|progress| told.lock().unwrap().push(progress)).unwrap();
+            let told = told.into_inner().unwrap();
+            told.iter().map(|progress| (progress.read_bytes, progress.new_bytes)).collect::<Vec<_>>()
+        };
+        let line = 46;
+        assert_eq!(told(), [(0, 3 * line), (2 * line, 3 * line), (3 * line, 3 * line)]);
+        assert_eq!(told(), [(0, 0)]);
+        lines(&machine, "one", 5);
+        assert_eq!(told(), [(0, 3 * line), (3 * line, 3 * line)], "what it gained");
+    }
+
+    #[test]
+    fn how_far_a_reading_is_is_told_within_a_long_log() {
+        let machine = Machine::new();
+        let line = format!("{{\"type\":\"ofTomorrow\",\"text\":\"{}\"}}\n", "x".repeat(1024 * 1024));
+        machine.storage.set_bytes(&Machine::path("one"), line.repeat(40).as_bytes());
+        let told = std::sync::Mutex::new(Vec::new());
+        machine.open().refresh_telling(&|progress| told.lock().unwrap().push(progress.read_bytes)).unwrap();
+        let told = told.into_inner().unwrap();
+        let line = line.len() as u64;
+        assert_eq!((told.len(), told[0], told[1] % line, told[2]), (3, 0, 0, 40 * line));
+        assert!(told[1] > 30 * line && told[1] < 34 * line, "{told:?}");
     }
 
     #[test]

@@ -5,8 +5,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::files::{Database, Files, Standing};
+use crate::files::{Database, Files, Moment, Standing};
 use crate::stores::Place;
 
 /// Bytes that are read at once.
@@ -59,8 +60,12 @@ impl Files for Window<'_> {
         self.inner.folder(path)
     }
 
-    fn database(&self, path: &Path) -> io::Result<Option<Database>> {
-        self.inner.database(path)
+    fn database(&self, path: &Path, moment: Moment) -> io::Result<Option<Database>> {
+        self.inner.database(path, moment)
+    }
+
+    fn pause(&self, pause: Duration) {
+        self.inner.pause(pause);
     }
 
     fn read(&self, path: &Path, offset: u64, len: usize) -> io::Result<Vec<u8>> {

@@ -1,9 +1,9 @@
 //! Readers of what agents keep of their sessions, one file for each agent's form, and one model for all.
 //!
 //! From the ground up: `session` is the model, `tally` counts what was not understood, `gather` collects a file's
-//! messages, `mark` says how far a file was read, `lines` reads a log from there, `homes` finds the stores, `find` their
-//! files, `read` chooses the reader; `library` holds them together, `pick`
-//! says which session is meant, `survey` what there is.
+//! messages, `mark` says how far a file was read, `lines` reads a log from there, `json` a record of it, `homes` finds
+//! the stores, `find` their files, `read` chooses the reader; `library` holds them together, `pick` says which session is
+//! meant, `survey` what there is.
 //!
 //! It must never write, nor trust a file: each line and each file has a bound, and what can't be read is counted.
 
@@ -14,6 +14,7 @@ mod find;
 mod gather;
 mod gemini;
 mod homes;
+mod json;
 mod library;
 mod lines;
 mod mark;

@@ -52,7 +52,7 @@ pub enum SessionError {
         candidates: Vec<String>,
     },
     /// Its file fails.
-    #[error("{} can't be read: {why}; check its permissions", path.display())]
+    #[error("{} can't be read: {why}; check its permissions, or try again", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::find::Found;
 use super::gather::{Gather, is_id};
+use super::json::json;
 use super::lines::{read_line, read_lines};
 use super::mark::Mark;
 use super::session::{Agent, Message, Place, Session};
@@ -49,7 +50,10 @@ impl Batch {
     }
 }
 
-/// Reads what was written since `mark`; `None` if there is nothing new.
+/// Reads what was written since `mark`; `None` if there is nothing new. A database is read as the last [`find`] has found it,
+/// as long as that can still be read.
+///
+/// [`find`]: super::find
 ///
 /// # Errors
 ///
@@ -100,7 +104,7 @@ fn read_up_to(
         (_, None) => editor_log(files, found, standing)?,
     };
     let mut gather = gather;
-    surroundings(files, found, &mut gather);
+    surroundings(files, found, &mut gather)?;
     let mark = match found.agent {
         Agent::Opencode => Mark::of_records(gather.session, standing),
         _ => Mark::new(gather.session, standing, offset, files, path)?,
@@ -143,7 +147,7 @@ pub(super) fn peek(files: &dyn Files, found: &Found) -> io::Result<Session> {
     if let Some(line) = line_reader(found.agent) {
         read_lines(files, &found.path, 0, head.bytes, LINE_BYTES_MAX, |at, bytes| {
             gather.line(at);
-            if let Ok(value) = serde_json::from_slice::<Value>(bytes) {
+            if let Some(value) = json(bytes) {
                 line(&value, &mut gather);
             }
         })?;
@@ -157,17 +161,18 @@ pub(super) fn peek(files: &dyn Files, found: &Found) -> io::Result<Session> {
             gemini_log(files, found, head)?.0
         };
     }
-    surroundings(files, found, &mut gather);
+    surroundings(files, found, &mut gather)?;
     Ok(gather.session)
 }
 
-fn surroundings(files: &dyn Files, found: &Found, gather: &mut Gather) {
+fn surroundings(files: &dyn Files, found: &Found, gather: &mut Gather) -> io::Result<()> {
     match found.agent {
-        Agent::Vscode => vscode::surroundings(files, &found.path, gather),
+        Agent::Vscode => vscode::surroundings(files, &found.path, gather)?,
         Agent::Copilot => copilot::surroundings(files, &found.path, gather),
         Agent::Gemini => gemini::surroundings(files, &found.path, gather),
         Agent::Claude | Agent::Codex | Agent::Qwen | Agent::Opencode => {}
     }
+    Ok(())
 }
 
 /// A session of which only the file is known.
@@ -200,7 +205,7 @@ pub fn read_again(files: &dyn Files, found: &Found, place: Place) -> io::Result<
             };
             let mut gather = begin(found);
             gather.line(place.line);
-            if let Ok(value) = serde_json::from_slice::<Value>(&bytes) {
+            if let Some(value) = json(&bytes) {
                 line(&value, &mut gather);
             }
             gather.messages
@@ -246,8 +251,8 @@ fn log(
         let end = start.saturating_add(piece_bytes).min(standing.bytes);
         let done = read_lines(files, &found.path, start, end, LINE_BYTES_MAX, |at, bytes| {
             gather.line(at);
-            match serde_json::from_slice::<Value>(bytes) {
-                Ok(value) if value.is_object() => line(&value, &mut gather),
+            match json(bytes) {
+                Some(value) if value.is_object() => line(&value, &mut gather),
                 _ => gather.tally.malformed += 1,
             }
         })?;
@@ -290,7 +295,7 @@ fn replayed(
     let line_bytes_max = usize::try_from(DOCUMENT_BYTES_MAX).unwrap_or(usize::MAX);
     let mut malformed = 0;
     let done = read_lines(files, &found.path, 0, standing.bytes, line_bytes_max, |_, bytes| {
-        if !serde_json::from_slice::<Value>(bytes).is_ok_and(&mut apply) {
+        if !json(bytes).is_some_and(&mut apply) {
             malformed += 1;
         }
     })?;
@@ -302,9 +307,9 @@ fn replayed(
 fn document(files: &dyn Files, found: &Found, state: fn(&Value, &mut Gather)) -> io::Result<Gather> {
     let mut gather = begin(found);
     let bytes = read_whole(files, &found.path, DOCUMENT_BYTES_MAX)?.map(|(bytes, _)| bytes);
-    match serde_json::from_slice(&bytes.unwrap_or_default()) {
-        Ok(value) => state(&value, &mut gather),
-        Err(_) => gather.tally.malformed += 1,
+    match json(&bytes.unwrap_or_default()) {
+        Some(value) => state(&value, &mut gather),
+        None => gather.tally.malformed += 1,
     }
     Ok(gather)
 }

@@ -4,14 +4,16 @@
 //! index of sessions is read: it has the titles that the editor made, and keeps 400; files of older sessions stay.
 //! It must never read another entry of the database, which holds what extensions keep.
 
+use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
 
 use serde_json::Value;
 
 use super::gather::{Gather, time, word};
+use super::json::json;
 use super::session::Role;
-use crate::files::{Files, ask, read_whole};
+use crate::files::{Files, Row, ask, read_whole};
 
 /// Longest `workspace.json`.
 const WORKSPACE_BYTES_MAX: u64 = 64 * 1024;
@@ -125,33 +127,42 @@ fn tool(part: &Value, at: Option<jiff::Timestamp>, gather: &mut Gather) {
 }
 
 /// The folder of the window stands in a file above the sessions, their titles in a database.
-pub(super) fn surroundings(files: &dyn Files, path: &Path, gather: &mut Gather) {
-    let Some(storage) = path.parent().and_then(Path::parent) else { return };
+pub(super) fn surroundings(files: &dyn Files, path: &Path, gather: &mut Gather) -> io::Result<()> {
+    let Some(storage) = path.parent().and_then(Path::parent) else { return Ok(()) };
     if !gather.has_own_title
-        && let Some(title) = title(files, &storage.join("state.vscdb"), &gather.session.id)
+        && let Some(title) = title(files, &storage.join("state.vscdb"), &gather.session.id)?
     {
         gather.title(Some(&title));
     }
     folder(files, storage, gather);
+    Ok(())
 }
 
-/// The title of a session in the editor's index. A database that can't be read costs the title alone.
-fn title(files: &dyn Files, path: &Path, id: &str) -> Option<String> {
+/// The title of a session in the editor's index. A database that can't be read costs the title alone, one that is being
+/// written the session until the next look.
+fn title(files: &dyn Files, path: &Path, id: &str) -> io::Result<Option<String>> {
     let index = ask(files, path, |database| {
         let mut found = None;
-        database.table("ItemTable", ["key"])?.each(KEY_BYTES_MAX, |row, [key]| {
-            let is_it = key.into_text().is_some_and(|key| key == "chat.ChatSessionStore.index");
-            found = is_it.then_some(row);
-            Ok(if is_it { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-        })?;
+        database.table("ItemTable", ["key"])?.each(
+            KEY_BYTES_MAX,
+            |Row { number, values: [key], .. }| {
+                let is_it = key.into_text().is_some_and(|key| key == "chat.ChatSessionStore.index");
+                found = is_it.then_some(number);
+                Ok(if is_it { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            },
+        )?;
         let Some(row) = found else { return Ok(None) };
         let values = database.table("ItemTable", ["value"])?;
         Ok(values.row(row, INDEX_BYTES_MAX)?.and_then(|[value]| value.into_bytes()))
     });
-    let index: Value = serde_json::from_slice(&index.ok()???).ok()?;
-    let title = word(index.get("entries")?.get(id)?, "title")?.to_owned();
+    let index = match index {
+        Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
+        index => index.ok().flatten().flatten(),
+    };
+    let index = index.and_then(|index| json(&index)).unwrap_or_default();
+    let title = index.get("entries").and_then(|entries| word(entries.get(id)?, "title"));
     // What the editor shows before it has made a title.
-    (title != "New Chat").then_some(title)
+    Ok(title.filter(|title| *title != "New Chat").map(str::to_owned))
 }
 
 fn folder(files: &dyn Files, storage: &Path, gather: &mut Gather) {

@@ -1,6 +1,6 @@
 //! `entraclaw recall`: finds what was said to any agent on this machine.
 //!
-//! From the ground up: `since` reads a moment, `progress` shows how far a first indexing is, `view` is the answer as a
+//! From the ground up: `since` reads a moment, `progress` shows how far the reading of sessions is, `view` is the answer as a
 //! document, `show` as lines, `whole` one session from its beginning to its end, `forget` the way to find something never
 //! again. It must never write into an agent's store, nor show a secret.
 
@@ -25,11 +25,9 @@ use super::environment::Environment;
 use super::output::{self, Done, usage};
 use super::place::{Entry, Home, Place};
 use crate::app::ContextSeams;
-use progress::Watched;
+use progress::Bar;
 pub use view::{Recalled, RecalledSession};
 
-/// What is there after a first indexing.
-const INDEXED: &str = "memory/catalog.json";
 /// Most sessions that are shown.
 const LIMIT_MAX: u16 = 200;
 /// So many new messages are committed, so that the next search need not read them again.
@@ -92,8 +90,7 @@ fn recall(flags: Flags) -> Done {
     let ContextSeams { homes, index, cwd, .. } = environment.context(&place.home_text());
     let storage = place.storage();
     storage.create_dir(INDEX).map_err(|error| super::place::unusable(&error))?;
-    let is_first = storage.len(INDEXED).is_ok_and(|found| found.is_none());
-    let files = Arc::new(Watched::new(DiskFiles, homes.clone(), is_first));
+    let files = Arc::new(DiskFiles);
     let parts = MemoryParts {
         storage,
         files: files.clone(),
@@ -103,8 +100,10 @@ fn recall(flags: Flags) -> Done {
         meanings: place.config.context.meanings.clone(),
     };
     let mut memory = Memory::open(parts).map_err(|error| error.to_string())?;
-    let refreshed = memory.refresh().map_err(|error| error.to_string())?;
-    files.finish();
+    let bar = Bar::default();
+    let refreshed = memory.refresh_telling(&|progress| bar.tell(progress));
+    drop(bar);
+    let refreshed = refreshed.map_err(|error| error.to_string())?;
     let agent = flags.agent.as_deref().and_then(Agent::by_name);
     if let Some(what) = flags.forget {
         let wish = forget::Wish { what, query: &query, agent, cwd: &cwd };

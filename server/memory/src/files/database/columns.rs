@@ -34,8 +34,8 @@ pub(super) fn names(statement: &str) -> Vec<String> {
 fn column(part: &[Word]) -> Option<String> {
     let is = |word: &Word, text: &str| matches!(word, Word::Bare(bare) if bare.eq_ignore_ascii_case(text));
     let first = part.first()?;
-    let is_computed = part.windows(2).any(|two| is(&two[0], "as") && two[1] == Word::Mark('('));
-    let is_stored = !is_computed || part.iter().any(|word| is(word, "stored"));
+    let computed = part.windows(2).position(|two| is(&two[0], "as") && two[1] == Word::Mark('('));
+    let is_stored = computed.is_none_or(|at| part[at..].iter().any(|word| is(word, "stored")));
     if !is_stored || CONSTRAINTS.iter().any(|constraint| is(first, constraint)) {
         return None;
     }
@@ -63,7 +63,8 @@ impl Iterator for Words<'_> {
 
     fn next(&mut self) -> Option<Word> {
         loop {
-            let rest = self.0.trim_start();
+            // Other blanks are letters to SQLite.
+            let rest = self.0.trim_start_matches([' ', '\t', '\n', '\x0c', '\r']);
             let skipped = if let Some(comment) = rest.strip_prefix("--") {
                 comment.split_once('\n').map_or("", |(_, rest)| rest)
             } else if let Some(comment) = rest.strip_prefix("/*") {
@@ -132,6 +133,11 @@ mod tests {
     #[case::a_name_like_a_constraint("CREATE TABLE t (\"primary\" TEXT, [check], uniquely, b)", &["primary", "check", "uniquely", "b"])]
     #[case::comments("CREATE TABLE t (a, -- b,\n /* c, */ d)", &["a", "d"])]
     #[case::computed("CREATE TABLE t (a, b AS (a + 1), c INT GENERATED ALWAYS AS (a) VIRTUAL, d AS (a) STORED, e)", &["a", "d", "e"])]
+    #[case::computed_and_named_as_what_is_stored(
+        "CREATE TABLE t (a, stored AS (a + 1), b REFERENCES stored, c AS (a), d)",
+        &["a", "b", "d"]
+    )]
+    #[case::blanks_that_are_letters("CREATE TABLE t (a\u{a0}b, \u{a0}, c)", &["a\u{a0}b", "\u{a0}", "c"])]
     #[case::behind_the_end("CREATE TABLE t (a) STRICT, b", &["a"])]
     #[case::cut("CREATE TABLE t (a, `b", &["a", "b"])]
     #[case::other_letters("CREATE TABLE t (größe, 名)", &["größe", "名"])]

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
-use super::{Bytes, be_u32};
+use super::{Bytes, Moment, be_u32};
 
 const HEADER_BYTES: usize = 32;
 const FRAME_HEADER_BYTES: usize = 24;
@@ -30,14 +30,20 @@ pub(super) struct Log {
 impl Log {
     /// The log in these bytes; `None` if it holds nothing, as it has no header of a log. What was read `before` of the same
     /// round is not read again, but the file may be another one: who closes a database deletes its log.
-    pub(super) fn open(bytes: Arc<dyn Bytes>, before: Option<&Self>) -> io::Result<Option<Self>> {
+    pub(super) fn open(
+        bytes: Arc<dyn Bytes>,
+        before: Option<&Self>,
+        moment: Moment,
+    ) -> io::Result<Option<Self>> {
         let mut header = [0; HEADER_BYTES];
         if !is_filled(bytes.as_ref(), 0, &mut header)? {
             return Ok(None);
         }
         if let Some(before) = before.filter(|before| before.header == header) {
             let mut log = Self { bytes, ..before.clone() };
-            log.read_on()?;
+            if moment == Moment::Now {
+                log.read_on()?;
+            }
             return Ok(Some(log));
         }
         let is_big_endian = match be_u32(&header, 0) {
@@ -172,7 +178,7 @@ mod tests {
     }
 
     fn opened(log: Vec<u8>) -> Option<Log> {
-        Log::open(Arc::new(log), None).unwrap()
+        Log::open(Arc::new(log), None, Moment::Now).unwrap()
     }
 
     /// The pages of the database, and what stands in each of these; 0 where it stands in the file.
@@ -254,14 +260,14 @@ mod tests {
         // What was read before is not looked at again.
         let mut changed = whole.clone();
         changed[HEADER_BYTES + FRAME_HEADER_BYTES - 1] ^= 1;
-        let mut log = Log::open(Arc::new(changed), Some(&before)).unwrap().unwrap();
+        let mut log = Log::open(Arc::new(changed), Some(&before), Moment::Now).unwrap().unwrap();
         assert_eq!(shown(&log, &[1, 2]).1, [5, 7]);
         for (other, expected) in
             [(written(512, true, &[(2, 2, 9)]), Some(vec![0, 9])), (whole[..8].to_vec(), None)]
         {
             log.bytes = Arc::new(other.clone());
             assert!(!log.stands().unwrap());
-            let anew = Log::open(Arc::new(other), Some(&before)).unwrap();
+            let anew = Log::open(Arc::new(other), Some(&before), Moment::Now).unwrap();
             assert_eq!(anew.map(|log| shown(&log, &[1, 2]).1), expected);
         }
     }

@@ -5,6 +5,7 @@
 //! run what a stranger's schema names, nor give an answer of which the program has changed a part meanwhile.
 
 mod columns;
+mod kept;
 mod log;
 mod pages;
 mod record;
@@ -15,15 +16,21 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use super::{Files, Standing};
+use kept::Kept;
+pub(super) use kept::KeptDatabases;
+pub use kept::Moment;
 use log::Log;
 use pages::Pages;
 pub use record::Value;
 use tree::Tree;
 
-/// How often a question is asked anew while the other program writes.
-const TRIES: usize = 3;
+/// How often a question is asked while the other program writes.
+const TRIES: u32 = 6;
+/// The pause before the second of them; each is twice as long as the one before.
+const PAUSE: Duration = Duration::from_millis(5);
 /// Longest statement that made a table.
 const STATEMENT_BYTES_MAX: u64 = 1024 * 1024;
 
@@ -37,17 +44,12 @@ pub(super) trait Bytes: Send + Sync {
 pub struct Database {
     pages: Pages,
     standing: Standing,
+    /// The file's own counter of changes.
+    changes: [u8; 4],
     learnt: Learnt,
 }
 
 type Learnt = Arc<OnceLock<Box<dyn Any + Send + Sync>>>;
-
-/// What is kept of a database between two questions. Its files are not: what is deleted takes room as long as it is open.
-pub(super) struct Kept {
-    log: Option<Log>,
-    standing: Standing,
-    learnt: Learnt,
-}
 
 /// Asks a database; `None` if there is none. What has changed while it was asked is asked anew.
 ///
@@ -60,12 +62,38 @@ pub fn ask<T>(
     path: &Path,
     question: impl Fn(&Database) -> io::Result<T>,
 ) -> io::Result<Option<T>> {
-    for _ in 0..TRIES {
+    ask_of(files, path, Moment::Now, question)
+}
+
+/// Asks a database as it was at the last question, as long as that can still be read: so many questions of one look are one
+/// look, however much its program writes meanwhile.
+///
+/// # Errors
+///
+/// As [`ask`].
+pub fn ask_again<T>(
+    files: &dyn Files,
+    path: &Path,
+    question: impl Fn(&Database) -> io::Result<T>,
+) -> io::Result<Option<T>> {
+    ask_of(files, path, Moment::Before, question)
+}
+
+fn ask_of<T>(
+    files: &dyn Files,
+    path: &Path,
+    moment: Moment,
+    question: impl Fn(&Database) -> io::Result<T>,
+) -> io::Result<Option<T>> {
+    for attempt in 0..TRIES {
+        if let Some(before) = attempt.checked_sub(1) {
+            files.pause(PAUSE * 2_u32.pow(before));
+        }
         // A transaction that writes into the file itself keeps what was there in a journal until it has ended.
         if is_being_written(files, path)? {
             continue;
         }
-        let Some(database) = files.database(path)? else { return Ok(None) };
+        let Some(database) = files.database(path, moment)? else { return Ok(None) };
         let answer = question(&database);
         if database.stands(files, path)? {
             return answer.map(Some);
@@ -73,12 +101,21 @@ pub fn ask<T>(
     }
     Err(io::Error::new(
         io::ErrorKind::WouldBlock,
-        "its program was writing each time; it is read at the next look",
+        "its program is in the middle of writing it, or has ended there; it is read once that is over",
     ))
 }
 
+/// A journal that begins with a zero belongs to no transaction which writes into the file.
 fn is_being_written(files: &dyn Files, path: &Path) -> io::Result<bool> {
-    Ok(files.look(&beside(path, "-journal"))?.is_some_and(|journal| journal.bytes > 0))
+    let journal = beside(path, "-journal");
+    if files.look(&journal)?.is_none_or(|found| found.bytes == 0) {
+        return Ok(false);
+    }
+    match files.read(&journal, 0, 1) {
+        Ok(first) => Ok(first.first().is_some_and(|first| *first != 0)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 fn beside(path: &Path, ending: &str) -> PathBuf {
@@ -88,19 +125,21 @@ fn beside(path: &Path, ending: &str) -> PathBuf {
 }
 
 impl Database {
-    /// Opens a database, if there is one. What was read of its log before is not read again, and what was learnt of it
-    /// stays known if it stands as before.
-    pub(super) fn open(
+    /// Opens a database, if there is one with something in it, with what was kept of it.
+    fn open(
         files: &dyn Files,
         path: &Path,
         before: Option<&Kept>,
+        moment: Moment,
         bytes: impl Fn(&Path) -> io::Result<Option<Arc<dyn Bytes>>>,
     ) -> io::Result<Option<Self>> {
-        let Some(standing) = files.look(path)? else { return Ok(None) };
+        let Some(standing) = files.look(path)?.filter(|found| found.bytes > 0) else { return Ok(None) };
         let Some(file) = bytes(path)? else { return Ok(None) };
-        let before = before.filter(|before| before.standing == standing);
-        let log = match bytes(&beside(path, "-wal"))? {
-            Some(bytes) => Log::open(bytes, before.and_then(|before| before.log.as_ref()))?,
+        let changes = pages::changes(file.as_ref())?;
+        let before = before.filter(|before| before.standing == standing && before.changes == changes);
+        let had_no_log = moment == Moment::Before && before.is_some_and(|before| before.log.is_none());
+        let log = match bytes(&beside(path, "-wal"))?.filter(|_| !had_no_log) {
+            Some(bytes) => Log::open(bytes, before.and_then(|before| before.log.as_ref()), moment)?,
             None => None,
         };
         // The times of a file are coarser than what can happen to its log.
@@ -108,19 +147,21 @@ impl Database {
         let before = before.filter(|before| before.log.as_ref().map(Log::extent) == extent);
         let learnt = before.map(|before| Arc::clone(&before.learnt)).unwrap_or_default();
         let pages = Pages::open(file, standing.bytes, log)?;
-        Ok(Some(Self { pages, standing, learnt }))
+        Ok(Some(Self { pages, standing, changes, learnt }))
     }
 
     /// What may be kept of it.
-    pub(super) fn kept(&self) -> Kept {
+    fn kept(&self) -> Kept {
         let log = self.pages.log.as_ref().map(Log::closed);
-        Kept { log, standing: self.standing, learnt: Arc::clone(&self.learnt) }
+        Kept { log, standing: self.standing, changes: self.changes, learnt: Arc::clone(&self.learnt) }
     }
 
-    /// Whether all that was read of it is of one moment. More in the log changes nothing of what was there before.
+    /// Whether all that was read of it is of one moment, as far as the times of files tell. More in the log changes nothing
+    /// of what was there before.
     fn stands(&self, files: &dyn Files, path: &Path) -> io::Result<bool> {
         let is_log_there = self.pages.log.as_ref().map_or(Ok(true), Log::stands)?;
-        Ok(is_log_there && files.look(path)? == Some(self.standing) && !is_being_written(files, path)?)
+        let is_same_file = files.look(path)? == Some(self.standing) && self.pages.changes()? == self.changes;
+        Ok(is_log_there && is_same_file && !is_being_written(files, path)?)
     }
 
     /// What one reader learns of it by reading much, learnt once as long as the database stands so.
@@ -148,7 +189,7 @@ impl Database {
         // The columns of the schema: type, name, table, root, statement.
         let schema = Table { tree: Tree { pages: &self.pages, root: 1 }, places: [0, 1, 3, 4] };
         let mut found = None;
-        schema.each(STATEMENT_BYTES_MAX, |_, [kind, known, root, statement]| {
+        schema.each(STATEMENT_BYTES_MAX, |Row { values: [kind, known, root, statement], .. }| {
             let is_it = kind.into_text().is_some_and(|kind| kind == "table")
                 && known.into_text().is_some_and(|known| known.eq_ignore_ascii_case(name));
             if !is_it {
@@ -181,6 +222,16 @@ pub struct Table<'d, const N: usize> {
     places: [usize; N],
 }
 
+/// A row of a table.
+pub struct Row<const N: usize> {
+    /// Its number.
+    pub number: i64,
+    /// How long it is with all of its columns, as it says itself.
+    pub bytes: u64,
+    /// What stands in the columns of the table.
+    pub values: [Value; N],
+}
+
 impl<const N: usize> Table<'_, N> {
     /// Visits the rows in the order of their numbers, until there is enough.
     ///
@@ -190,9 +241,12 @@ impl<const N: usize> Table<'_, N> {
     pub fn each(
         &self,
         bytes_max: u64,
-        mut visit: impl FnMut(i64, [Value; N]) -> io::Result<ControlFlow<()>>,
+        mut visit: impl FnMut(Row<N>) -> io::Result<ControlFlow<()>>,
     ) -> io::Result<()> {
-        self.tree.each(&mut |row, payload| visit(row, payload.columns(&self.places, bytes_max)?))
+        self.tree.each(&mut |number, payload| {
+            let bytes = payload.bytes();
+            visit(Row { number, bytes, values: payload.columns(&self.places, bytes_max)? })
+        })
     }
 
     /// The row of a number; `None` if there is none.

@@ -2,6 +2,7 @@
 //!
 //! It must never hold more than the page that was asked for, as a database may be larger than the machine's memory.
 
+use std::cell::Cell;
 use std::io;
 use std::sync::Arc;
 
@@ -20,17 +21,20 @@ pub(super) struct Pages {
     pub(super) log: Option<Log>,
     page_bytes: usize,
     /// Bytes of a page before those that extensions reserve.
-    pub(super) usable_bytes: usize,
+    usable_bytes: usize,
     /// Pages are numbered from 1 to this, as the database says.
     count: u32,
     /// Most pages that there can be, as its files are so long.
-    pub(super) most: usize,
+    most: usize,
 }
 
 impl Pages {
     pub(super) fn open(file: Arc<dyn Bytes>, file_bytes: u64, log: Option<Log>) -> io::Result<Self> {
         let mut header = [0; HEADER_BYTES];
-        file.fill(0, &mut header).map_err(|_| malformed("it is shorter than a header"))?;
+        let is_in_log = log.as_ref().map_or(Ok(false), |log| log.fill(1, &mut header))?;
+        if !is_in_log {
+            file.fill(0, &mut header).map_err(|_| malformed("it is shorter than a header"))?;
+        }
         if !header.starts_with(MAGIC) {
             return Err(malformed("it is no database of SQLite"));
         }
@@ -64,8 +68,13 @@ impl Pages {
         Ok(Self { file, log, page_bytes, usable_bytes, count, most })
     }
 
+    /// The file's own counter of changes, which those of its log do not touch.
+    pub(super) fn changes(&self) -> io::Result<[u8; 4]> {
+        changes(self.file.as_ref())
+    }
+
     /// The usable bytes of a page.
-    pub(super) fn page(&self, number: u32) -> io::Result<Vec<u8>> {
+    fn page(&self, number: u32) -> io::Result<Vec<u8>> {
         if number == 0 || number > self.count {
             return Err(malformed("it names a page that it has not"));
         }
@@ -82,5 +91,39 @@ impl Pages {
             }
             filled => filled.map(|()| page),
         }
+    }
+}
+
+/// The counter of changes in a file.
+pub(super) fn changes(file: &dyn Bytes) -> io::Result<[u8; 4]> {
+    let mut counter = [0; 4];
+    file.fill(24, &mut counter).map_err(|_| malformed("it is shorter than a header"))?;
+    Ok(counter)
+}
+
+pub(super) fn circle() -> io::Error {
+    malformed("its pages lead in a circle")
+}
+
+/// A way through the pages. Each of them belongs to one place, so a way that takes more leads in a circle.
+pub(super) struct Walk<'p> {
+    pages: &'p Pages,
+    left: Cell<usize>,
+}
+
+impl<'p> Walk<'p> {
+    pub(super) fn through(pages: &'p Pages) -> Self {
+        Self { pages, left: Cell::new(pages.most) }
+    }
+
+    /// The usable bytes of the next page.
+    pub(super) fn page(&self, number: u32) -> io::Result<Vec<u8>> {
+        let left = self.left.get().checked_sub(1).ok_or_else(circle)?;
+        self.left.set(left);
+        self.pages.page(number)
+    }
+
+    pub(super) fn usable_bytes(&self) -> usize {
+        self.pages.usable_bytes
     }
 }

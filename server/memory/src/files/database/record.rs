@@ -5,7 +5,7 @@
 
 use std::io;
 
-use super::pages::Pages;
+use super::pages::Walk;
 use super::{be_u32, malformed, varint};
 
 /// The header of a row with as many columns as SQLite allows.
@@ -51,7 +51,7 @@ impl Value {
 
 /// The bytes of a row: the first in the page of its tree, and the rest, if there is more, in a chain of other pages.
 pub(super) struct Payload<'p> {
-    pages: &'p Pages,
+    walk: &'p Walk<'p>,
     bytes: usize,
     /// The part that is read, and where it begins in the row.
     part: Vec<u8>,
@@ -62,10 +62,10 @@ pub(super) struct Payload<'p> {
 
 impl<'p> Payload<'p> {
     /// The bytes of a row, of which the first stand at the beginning of the rest of its page.
-    pub(super) fn new(pages: &'p Pages, bytes: u64, rest: &[u8]) -> io::Result<Self> {
+    pub(super) fn new(walk: &'p Walk<'p>, bytes: u64, rest: &[u8]) -> io::Result<Self> {
         let outside = || malformed("a row stands outside of its page");
         let bytes = usize::try_from(bytes).map_err(|_| outside())?;
-        let usable = pages.usable_bytes;
+        let usable = walk.usable_bytes();
         let local = if bytes <= usable - 35 {
             bytes
         } else {
@@ -79,7 +79,12 @@ impl<'p> Payload<'p> {
             Some(next) => be_u32(next, 0),
             None => return Err(outside()),
         };
-        Ok(Self { pages, bytes, part, begin: 0, next })
+        Ok(Self { walk, bytes, part, begin: 0, next })
+    }
+
+    /// How long the row says it is.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes as u64
     }
 
     /// Reads bytes behind those that were read before.
@@ -100,12 +105,8 @@ impl<'p> Payload<'p> {
         Ok(read)
     }
 
-    /// Each part takes the row on, so that no circle of pages is longer than what the row claims, and no row than all pages.
     fn go_on(&mut self, begin: usize) -> io::Result<()> {
-        if begin / self.pages.usable_bytes > self.pages.most {
-            return Err(malformed("a row is longer than the database"));
-        }
-        let page = self.pages.page(self.next)?;
+        let page = self.walk.page(self.next)?;
         self.next = be_u32(&page, 0);
         (self.part, self.begin) = (page[4..].to_vec(), begin);
         Ok(())

@@ -35,10 +35,13 @@ fn written(folder: &Path) -> Connection {
     connection
 }
 
+/// The kind of a page that holds rows.
+const LEAF_OF_A_TABLE: u8 = 13;
+
 /// How many rows the table `t` has.
 fn count(database: &Database) -> io::Result<usize> {
     let mut rows = 0;
-    database.table("t", ["a"])?.each(u64::MAX, |_, _| {
+    database.table("t", ["a"])?.each(u64::MAX, |_| {
         rows += 1;
         Ok(ControlFlow::Continue(()))
     })?;
@@ -142,7 +145,7 @@ fn no_bytes_make_the_reader_fail() {
                     let _ = table.row(row, u64::MAX);
                 }
                 let tables = database.table("t", ["a", "b"])?;
-                tables.each(100, |_, _| Ok(ControlFlow::Continue(())))?;
+                tables.each(100, |_| Ok(ControlFlow::Continue(())))?;
                 count(database)
             };
             if let Ok(rows) = ask(&files, Path::new("/d/a.db"), everything) {
@@ -245,10 +248,13 @@ fn each_row_is_read_as_sqlite_reads_it() {
         for bytes_max in [500_u32, 100_000] {
             let found = ask(&DiskFiles, &path, |database| {
                 let mut found = Vec::new();
-                database.table("T", ["C", "a"])?.each(u64::from(bytes_max), |row, [c, a]| {
-                    found.push((row, c, a));
-                    Ok(ControlFlow::Continue(()))
-                })?;
+                database.table("T", ["C", "a"])?.each(
+                    u64::from(bytes_max),
+                    |Row { number: row, values: [c, a], .. }| {
+                        found.push((row, c, a));
+                        Ok(ControlFlow::Continue(()))
+                    },
+                )?;
                 let table = database.table("t", ["c", "a"])?;
                 for (row, c, a) in &found {
                     assert_eq!(table.row(*row, bytes_max.into())?, Some([c.clone(), a.clone()]));
@@ -277,6 +283,8 @@ fn a_database_that_is_being_written_is_read_at_the_next_look() {
     assert!(ask(&files, path, count).unwrap().is_some());
     storage.set_bytes("d/a.db-journal", b"");
     assert!(ask(&files, path, count).unwrap().is_some(), "an empty journal is of no transaction");
+    storage.set_bytes("d/a.db-journal", b"\0\0");
+    assert!(ask(&files, path, count).unwrap().is_some(), "so is one whose beginning was taken away");
     storage.set_bytes("d/a.db-journal", b"x");
     let error = ask(&files, path, count).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
@@ -345,7 +353,7 @@ fn what_is_learnt_is_learnt_once_as_long_as_the_database_stands() {
     };
     let opened = |before: Option<&Kept>| {
         let bytes = |path: &Path| Ok(Some(Arc::new(bytes_of(path)) as Arc<dyn Bytes>));
-        Database::open(&DiskFiles, &path, before, bytes).unwrap().unwrap()
+        Database::open(&DiskFiles, &path, before, Moment::Now, bytes).unwrap().unwrap()
     };
     let first = opened(None);
     assert_eq!([first.learnt(learn).unwrap(), first.learnt(learn).unwrap()], [&50, &50]);
@@ -399,7 +407,7 @@ fn what_is_not_asked_for_is_not_read() {
         let file = || Arc::new(Counting { bytes: bytes.clone(), read: Arc::clone(&read) }) as Arc<dyn Bytes>;
         Ok((!is_log).then(file))
     };
-    let database = Database::open(&DiskFiles, &path, None, open).unwrap().unwrap();
+    let database = Database::open(&DiskFiles, &path, None, Moment::Now, open).unwrap().unwrap();
     assert_eq!(count(&database).unwrap(), 2);
     let [b] = database.table("t", ["b"]).unwrap().row(1, 1_000).unwrap().unwrap();
     assert_eq!(b, Value::TooLong);
@@ -423,7 +431,7 @@ fn a_form_that_is_not_known_is_named(#[case] made: &str, #[case] problem: &str) 
 }
 
 #[rstest]
-#[case::empty(b"", "it is shorter than a header")]
+#[case::short(b"x", "it is shorter than a header")]
 #[case::other(&[b'x'; 200], "it is no database of SQLite")]
 fn a_file_that_is_no_database_is_named(#[case] bytes: &[u8], #[case] problem: &str) {
     let (_, files) = machine(bytes);
@@ -459,4 +467,110 @@ fn a_circle_of_pages_ends() {
         let error = ask(&files, Path::new("/d/a.db"), question).unwrap_err();
         assert_eq!(error.to_string(), "its form is not known: its pages lead in a circle");
     }
+}
+
+/// Each of many rows says that it goes on in the long chain of pages of the first one.
+#[test]
+fn rows_that_share_their_pages_end() {
+    const SHORT: usize = 16_990;
+    const LONG: usize = SHORT + 2_000 * (512 - 4);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let connection = Connection::open(&path).unwrap();
+    connection.execute_batch("PRAGMA page_size = 512; CREATE TABLE t (b, a)").unwrap();
+    for bytes in std::iter::once(LONG).chain([SHORT; 100]) {
+        connection
+            .execute("INSERT INTO t VALUES (zeroblob(?1), 'y')", [i64::try_from(bytes).unwrap()])
+            .unwrap();
+    }
+    drop(connection);
+    let mut bytes = bytes_of(&path);
+    // A cell: the length of the row in three bytes, its number in one, its header, what stands here of it, the next page.
+    let header_bytes = 5;
+    let local = {
+        let (row, least) = (header_bytes + SHORT + 1, (512 - 12) * 32 / 255 - 23);
+        let fitting = least + (row - least) % (512 - 4);
+        if fitting <= 512 - 35 { fitting } else { least }
+    };
+    let leaves = (512..bytes.len()).step_by(512).filter(|page| bytes[*page] == LEAF_OF_A_TABLE);
+    let cells = leaves.flat_map(|page| {
+        let cell = |at| page + usize::from(be_u16(&bytes, page + 8 + 2 * at));
+        (0..usize::from(be_u16(&bytes, page + 3))).map(cell).collect::<Vec<_>>()
+    });
+    let cells: Vec<usize> = cells.collect();
+    let is_long = |cell: &&usize| varint(&bytes[**cell..]).unwrap().0 == (header_bytes + LONG + 1) as u64;
+    let long = *cells.iter().find(is_long).unwrap();
+    for cell in cells {
+        for (at, len) in [(0, 3), (4, header_bytes), (4 + local, 4)] {
+            bytes.copy_within(long + at..long + at + len, cell + at);
+        }
+    }
+    let read = Arc::new(AtomicU64::new(0));
+    let open = |path: &Path| {
+        let is_log = path.to_string_lossy().ends_with("-wal");
+        let file = || Arc::new(Counting { bytes: bytes.clone(), read: Arc::clone(&read) }) as Arc<dyn Bytes>;
+        Ok((!is_log).then(file))
+    };
+    let database = Database::open(&DiskFiles, &path, None, Moment::Now, open).unwrap().unwrap();
+    let mut rows = 0;
+    let walked = database.table("t", ["a"]).unwrap().each(100, |_| {
+        rows += 1;
+        Ok(ControlFlow::Continue(()))
+    });
+    assert_eq!(walked.unwrap_err().to_string(), "its form is not known: its pages lead in a circle");
+    assert!(
+        rows < 10 && read.load(Ordering::Relaxed) < 2 * bytes.len() as u64,
+        "{rows} rows, {read:?} bytes"
+    );
+}
+
+#[test]
+fn a_database_with_nothing_in_it_is_none() {
+    let (_, files) = machine(b"");
+    assert!(ask(&files, Path::new("/d/a.db"), count).unwrap().is_none());
+}
+
+/// A file as it is now, if there is one.
+fn as_it_is(path: &Path) -> Option<Arc<dyn Bytes>> {
+    path.exists().then(|| Arc::new(bytes_of(path)) as Arc<dyn Bytes>)
+}
+
+#[test]
+fn a_moment_is_asked_again_as_long_as_it_can_be_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let writer = written(folder.path());
+    let path = folder.path().join("a.db");
+    let kept = KeptDatabases::new();
+    let count_of = |moment| {
+        let database = kept.open(&DiskFiles, &path, moment, |path| Ok(as_it_is(path))).unwrap().unwrap();
+        assert!(database.stands(&DiskFiles, &path).unwrap());
+        count(&database).unwrap()
+    };
+    assert_eq!(count_of(Moment::Before), 50, "what was never asked is asked as it is");
+    writer.execute_batch("COMMIT").unwrap();
+    assert_eq!([Moment::Before, Moment::Now, Moment::Before].map(count_of), [50, 51, 51]);
+    writer.execute_batch("INSERT INTO t VALUES ('more')").unwrap();
+    assert_eq!(count_of(Moment::Before), 51);
+    writer.execute_batch("PRAGMA wal_checkpoint(PASSIVE)").unwrap();
+    assert_eq!(count_of(Moment::Before), 52, "the file has changed");
+}
+
+#[test]
+fn a_moment_before_the_first_log_is_asked_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.db");
+    let connection = Connection::open(&path).unwrap();
+    connection
+        .execute_batch("PRAGMA journal_mode = wal; CREATE TABLE t (a); INSERT INTO t VALUES (1)")
+        .unwrap();
+    drop(connection);
+    let kept = KeptDatabases::new();
+    let count_of = |moment| {
+        count(&kept.open(&DiskFiles, &path, moment, |path| Ok(as_it_is(path))).unwrap().unwrap()).unwrap()
+    };
+    assert_eq!(count_of(Moment::Now), 1);
+    let writer = Connection::open(&path).unwrap();
+    writer.execute_batch("INSERT INTO t VALUES (2)").unwrap();
+    assert!(path.with_file_name("a.db-wal").exists());
+    assert_eq!([Moment::Before, Moment::Now].map(count_of), [1, 2]);
 }

@@ -6,11 +6,11 @@
 use std::io;
 use std::ops::ControlFlow;
 
-use super::pages::{HEADER_BYTES, Pages};
+use super::pages::{HEADER_BYTES, Pages, Walk, circle};
 use super::record::Payload;
 use super::{be_u16, be_u32, malformed, varint};
 
-/// SQLite itself reads no deeper trees.
+/// SQLite itself reads no deeper trees, so what is deeper is a circle.
 const DEPTH_MAX: usize = 20;
 const INTERIOR: u8 = 5;
 const LEAF: u8 = 13;
@@ -28,36 +28,7 @@ type Visit<'v> = dyn FnMut(i64, Payload<'_>) -> io::Result<ControlFlow<()>> + 'v
 impl Tree<'_> {
     /// Visits the rows in the order of their numbers.
     pub(super) fn each(&self, visit: &mut Visit<'_>) -> io::Result<()> {
-        // A tree has each of its pages once.
-        let mut left = self.pages.most;
-        self.below(self.root, DEPTH_MAX, &mut left, visit).map(drop)
-    }
-
-    fn below(
-        &self,
-        page: u32,
-        depth_left: usize,
-        pages_left: &mut usize,
-        visit: &mut Visit<'_>,
-    ) -> io::Result<ControlFlow<()>> {
-        let node = self.node(page)?;
-        *pages_left = pages_left.checked_sub(1).ok_or_else(circle)?;
-        if node.is_leaf {
-            for at in 0..node.cells {
-                let (row, payload) = node.row(at, self.pages)?;
-                if visit(row, payload)?.is_break() {
-                    return Ok(ControlFlow::Break(()));
-                }
-            }
-            return Ok(ControlFlow::Continue(()));
-        }
-        let depth_left = depth_left.checked_sub(1).ok_or_else(circle)?;
-        for at in 0..=node.cells {
-            if self.below(node.child(at)?.0, depth_left, pages_left, visit)?.is_break() {
-                return Ok(ControlFlow::Break(()));
-            }
-        }
-        Ok(ControlFlow::Continue(()))
+        below(&Walk::through(self.pages), self.root, DEPTH_MAX, visit).map(drop)
     }
 
     /// Reads the row of a number; `None` if there is none.
@@ -66,29 +37,47 @@ impl Tree<'_> {
         row: i64,
         read: impl FnOnce(Payload<'_>) -> io::Result<T>,
     ) -> io::Result<Option<T>> {
+        let walk = Walk::through(self.pages);
         let mut page = self.root;
         for _ in 0..=DEPTH_MAX {
-            let node = self.node(page)?;
+            let node = Node::at(&walk, page)?;
             let at = node.first_at_or_after(row)?;
             if node.is_leaf {
                 if at == node.cells {
                     return Ok(None);
                 }
-                let (found, payload) = node.row(at, self.pages)?;
+                let (found, payload) = node.row(at, &walk)?;
                 return if found == row { read(payload).map(Some) } else { Ok(None) };
             }
             page = node.child(at)?.0;
         }
         Err(circle())
     }
-
-    fn node(&self, number: u32) -> io::Result<Node> {
-        Node::new(self.pages.page(number)?, if number == 1 { HEADER_BYTES } else { 0 })
-    }
 }
 
-fn circle() -> io::Error {
-    malformed("its pages lead in a circle")
+fn below(
+    walk: &Walk<'_>,
+    page: u32,
+    depth_left: usize,
+    visit: &mut Visit<'_>,
+) -> io::Result<ControlFlow<()>> {
+    let node = Node::at(walk, page)?;
+    if node.is_leaf {
+        for at in 0..node.cells {
+            let (row, payload) = node.row(at, walk)?;
+            if visit(row, payload)?.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        return Ok(ControlFlow::Continue(()));
+    }
+    let depth_left = depth_left.checked_sub(1).ok_or_else(circle)?;
+    for at in 0..=node.cells {
+        if below(walk, node.child(at)?.0, depth_left, visit)?.is_break() {
+            return Ok(ControlFlow::Break(()));
+        }
+    }
+    Ok(ControlFlow::Continue(()))
 }
 
 /// A page of a tree.
@@ -101,6 +90,10 @@ struct Node {
 }
 
 impl Node {
+    fn at(walk: &Walk<'_>, number: u32) -> io::Result<Self> {
+        Self::new(walk.page(number)?, if number == 1 { HEADER_BYTES } else { 0 })
+    }
+
     fn new(page: Vec<u8>, begin: usize) -> io::Result<Self> {
         let is_leaf = match page[begin] {
             LEAF => true,
@@ -136,11 +129,11 @@ impl Node {
         Ok((be_u32(cell, 0), varint(&cell[4..])?.0.cast_signed()))
     }
 
-    fn row<'n>(&'n self, at: usize, pages: &'n Pages) -> io::Result<(i64, Payload<'n>)> {
+    fn row<'n>(&'n self, at: usize, walk: &'n Walk<'n>) -> io::Result<(i64, Payload<'n>)> {
         let cell = self.cell(at)?;
         let (bytes, first) = varint(cell)?;
         let (row, second) = varint(&cell[first..])?;
-        Ok((row.cast_signed(), Payload::new(pages, bytes, &cell[first + second..])?))
+        Ok((row.cast_signed(), Payload::new(walk, bytes, &cell[first + second..])?))
     }
 
     /// The number of a cell; it is the highest one of an interior page's child.

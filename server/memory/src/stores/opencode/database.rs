@@ -11,8 +11,9 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{Head, RECORD_BYTES_MAX, ROWS_MAX, Said};
-use crate::files::{Database, Files, Standing, Table, Value as Column, ask};
+use crate::files::{Database, Files, Row, Standing, Table, Value as Column, ask, ask_again};
 use crate::stores::gather::{is_id, word};
+use crate::stores::json::json;
 use crate::stores::tally::Tally;
 
 /// Longest id.
@@ -22,10 +23,24 @@ const GO_ON: io::Result<ControlFlow<()>> = Ok(ControlFlow::Continue(()));
 /// Where the rows of a session stand.
 struct Rows {
     session: i64,
-    /// When it was last changed, or one of its parts, in milliseconds of the epoch.
+    /// When it was last changed, or a message or a part of it, in milliseconds of the epoch.
     updated: i64,
+    /// A sum of its id and of when each message and each part was last changed.
+    sum: u32,
+    /// How much its messages and parts are.
+    bytes: u64,
     messages: Vec<i64>,
     parts: Vec<i64>,
+}
+
+impl Rows {
+    /// Adds a message or a part.
+    fn add(&mut self, bytes: u64, updated: Option<i64>) {
+        self.bytes = self.bytes.saturating_add(bytes);
+        let updated = updated.unwrap_or_default();
+        self.updated = self.updated.max(updated);
+        self.sum = crc32c::crc32c_append(self.sum, &updated.to_le_bytes());
+    }
 }
 
 /// What is learnt of a database in one look through its tables, which have no other way to the rows of a session.
@@ -39,27 +54,31 @@ struct Index {
 pub(super) fn sessions(files: &dyn Files, path: &Path) -> io::Result<Vec<(PathBuf, String)>> {
     let sessions = ask(files, path, |database| {
         let mut found = Vec::new();
-        database.table("session", ["id", "parent_id"])?.each(KEY_BYTES_MAX, |_, [id, parent]| {
-            let parent = parent.into_text().filter(|parent| is_id(parent));
-            if let Some(id) = id.into_text().filter(|id| is_id(id)) {
-                let below = parent.map_or_else(|| PathBuf::from(&id), |parent| Path::new(&parent).join(&id));
-                found.push((below, id));
-            }
-            Ok(if found.len() < ROWS_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
-        })?;
+        database.table("session", ["id", "parent_id"])?.each(
+            KEY_BYTES_MAX,
+            |Row { values: [id, parent], .. }| {
+                let parent = parent.into_text().filter(|parent| is_id(parent));
+                if let Some(id) = id.into_text().filter(|id| is_id(id)) {
+                    let below =
+                        parent.map_or_else(|| PathBuf::from(&id), |parent| Path::new(&parent).join(&id));
+                    found.push((below, id));
+                }
+                Ok(if found.len() < ROWS_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+            },
+        )?;
         Ok(found)
     })?;
     Ok(sessions.unwrap_or_default())
 }
 
-/// How a session stands: its parts and when it last changed.
+/// How a session stands: how much is said in it, and when it last changed.
 pub(super) fn standing(files: &dyn Files, path: &Path, id: &str) -> io::Result<Option<Standing>> {
-    let standing = ask(files, path, |database| {
+    let standing = ask_again(files, path, |database| {
         let rows = database.learnt(index)?.sessions.get(id);
         Ok(rows.map(|rows| Standing {
-            bytes: rows.parts.len() as u64,
+            bytes: rows.bytes,
             modified: Timestamp::from_millisecond(rows.updated).unwrap_or(Timestamp::UNIX_EPOCH),
-            identity: u64::from(crc32c::crc32c(id.as_bytes())),
+            identity: u64::from(rows.sum),
         }))
     })?;
     Ok(standing.flatten())
@@ -67,31 +86,38 @@ pub(super) fn standing(files: &dyn Files, path: &Path, id: &str) -> io::Result<O
 
 fn index(database: &Database) -> io::Result<Index> {
     let mut sessions = BTreeMap::new();
-    database.table("session", ["id", "time_updated"])?.each(KEY_BYTES_MAX, |session, [id, updated]| {
+    database.table("session", ["id", "time_updated"])?.each(KEY_BYTES_MAX, |row| {
+        let Row { number: session, values: [id, updated], .. } = row;
         if let Some(id) = id.into_text() {
             let updated = updated.as_integer().unwrap_or_default();
-            sessions.insert(id, Rows { session, updated, messages: Vec::new(), parts: Vec::new() });
+            let sum = crc32c::crc32c(id.as_bytes());
+            let rows = Rows { session, updated, sum, bytes: 0, messages: Vec::new(), parts: Vec::new() };
+            sessions.insert(id, rows);
         }
         Ok(if sessions.len() < ROWS_MAX { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
     })?;
-    database.table("message", ["session_id"])?.each(KEY_BYTES_MAX, |message, [session]| {
+    // Whether each version has said when a message was changed is not known.
+    let messages = database.table("message", ["session_id", "time_updated"]);
+    let messages = messages.or_else(|_| database.table("message", ["session_id", "session_id"]))?;
+    messages.each(KEY_BYTES_MAX, |Row { number, bytes, values: [session, updated] }| {
         if let Some(rows) = session.into_text().and_then(|session| sessions.get_mut(&session)) {
-            rows.messages.push(message);
+            rows.messages.push(number);
+            rows.add(bytes, updated.as_integer());
         }
         GO_ON
     })?;
     let parts = database.table("part", ["session_id", "time_updated"])?;
-    parts.each(KEY_BYTES_MAX, |part, [session, updated]| {
+    parts.each(KEY_BYTES_MAX, |Row { number, bytes, values: [session, updated] }| {
         if let Some(rows) = session.into_text().and_then(|session| sessions.get_mut(&session)) {
-            rows.parts.push(part);
-            rows.updated = rows.updated.max(updated.as_integer().unwrap_or_default());
+            rows.parts.push(number);
+            rows.add(bytes, updated.as_integer());
         }
         GO_ON
     })?;
     let mut later = BTreeSet::new();
     // Older versions have no such table.
     if let Ok(table) = database.table("session_message", ["session_id"]) {
-        table.each(KEY_BYTES_MAX, |_, [session]| {
+        table.each(KEY_BYTES_MAX, |Row { values: [session], .. }| {
             later.extend(session.into_text());
             GO_ON
         })?;
@@ -101,7 +127,7 @@ fn index(database: &Database) -> io::Result<Index> {
 
 /// What is said of a session.
 pub(super) fn head(files: &dyn Files, path: &Path, id: &str) -> io::Result<Head> {
-    ask(files, path, |database| head_of(database, id))?.ok_or_else(gone)
+    ask_again(files, path, |database| head_of(database, id))?.ok_or_else(gone)
 }
 
 /// A session with its messages, oldest first.
@@ -111,7 +137,7 @@ pub(super) fn read(
     id: &str,
     tally: &mut Tally,
 ) -> io::Result<(Head, Vec<Said>)> {
-    let asked = ask(files, path, |database| {
+    let asked = ask_again(files, path, |database| {
         let head = head_of(database, id)?;
         let index = database.learnt(index)?;
         let mut tally = Tally::default();
@@ -135,7 +161,7 @@ fn head_of(database: &Database, id: &str) -> io::Result<Head> {
     let table = database.table("session", ["parent_id", "directory", "title", "version", "revert"])?;
     let Some(columns) = table.row(rows.session, RECORD_BYTES_MAX)? else { return Ok(Head::default()) };
     let [parent, folder, title, version, revert] = columns.map(Column::into_text);
-    let revert: Option<Value> = revert.and_then(|revert| serde_json::from_str(&revert).ok());
+    let revert: Option<Value> = revert.and_then(|revert| json(revert.as_bytes()));
     let reverted_from = revert.and_then(|revert| word(&revert, "messageID").map(str::to_owned));
     Ok(Head { parent, folder, title, version, reverted_from })
 }
@@ -164,30 +190,28 @@ fn said(database: &Database, rows: &Rows, tally: &mut Tally) -> io::Result<Vec<S
     let mut left = ROWS_MAX;
     let mut said = Vec::new();
     for (_, id, row) in order {
-        let Some(mut ids) = below.remove(&id) else { continue };
+        let mut ids = below.remove(&id).unwrap_or_default();
         ids.sort_unstable();
         ids.truncate(left);
         left -= ids.len();
-        let Some(message) = json(&messages, row, tally)? else { continue };
+        let Some(message) = record(&messages, row, tally)? else { continue };
         let mut one = Said { id, message, parts: Vec::new() };
         for (_, row) in ids {
-            one.parts.extend(json(&parts, row, tally)?);
+            one.parts.extend(record(&parts, row, tally)?);
         }
-        if !one.parts.is_empty() {
-            said.push(one);
-        }
+        said.push(one);
     }
     Ok(said)
 }
 
 /// The JSON in a row; nothing if there is none.
-fn json(data: &Table<'_, 1>, row: i64, tally: &mut Tally) -> io::Result<Option<Value>> {
+fn record(data: &Table<'_, 1>, row: i64, tally: &mut Tally) -> io::Result<Option<Value>> {
     let Some([data]) = data.row(row, RECORD_BYTES_MAX)? else { return Ok(None) };
     if data == Column::TooLong {
         tally.too_long += 1;
     }
     let Some(text) = data.into_text() else { return Ok(None) };
-    let found = serde_json::from_str(&text).ok();
+    let found = json(text.as_bytes());
     tally.malformed += u64::from(found.is_none());
     Ok(found)
 }
@@ -221,12 +245,13 @@ mod tests {
     const PATH: &str = "/o/opencode.db";
 
     #[test]
-    fn a_session_stands_by_its_parts_and_by_what_of_it_changed_last() {
+    fn a_session_stands_by_the_bytes_of_its_records_and_by_what_of_it_changed_last() {
         let files = machine(
             "INSERT INTO session VALUES ('ses_a', NULL, '/p', 'A', '2', NULL, 5000);
             INSERT INTO session VALUES ('ses_b', NULL, '/p', 'B', '2', NULL, 9000);
             INSERT INTO session VALUES ('ses_c', NULL, '/p', 'C', '2', NULL, 3000);
             INSERT INTO session VALUES (7, NULL, '/p', 'D', '2', NULL, 3000);
+            INSERT INTO message VALUES ('msg_1', 'ses_a', 6000, '1234567');
             INSERT INTO part VALUES ('prt_1', 'msg_1', 'ses_a', 6000, '{}');
             INSERT INTO part VALUES ('prt_2', 'msg_1', 'ses_a', 8000, '{}');
             INSERT INTO part VALUES ('prt_3', 'msg_2', 'ses_b', 7000, '{}');
@@ -234,7 +259,7 @@ mod tests {
         );
         let mut identities = Vec::new();
         for (id, expected) in
-            [("ses_a", Some((2, 8))), ("ses_b", Some((1, 9))), ("ses_c", Some((0, 3))), ("ses_gone", None)]
+            [("ses_a", Some((74, 8))), ("ses_b", Some((25, 9))), ("ses_c", Some((0, 3))), ("ses_gone", None)]
         {
             let found = standing(&files, Path::new(PATH), id).unwrap();
             assert_eq!(found.map(|found| (found.bytes, found.modified.as_second())), expected, "{id}");
@@ -244,6 +269,29 @@ mod tests {
         identities.dedup();
         assert_eq!(identities.len(), 3);
         assert!(standing(&files, Path::new("/o/opencode-dev.db"), "ses_a").unwrap().is_none());
+    }
+
+    #[test]
+    fn a_session_stands_otherwise_after_each_change_of_what_is_said_in_it() {
+        let rows = "INSERT INTO session VALUES ('ses_a', NULL, '/p', 'A', '2', NULL, 9000);
+            ALTER TABLE message ADD COLUMN time_updated INTEGER;
+            INSERT INTO message VALUES ('msg_1', 'ses_a', 1, '{\"a\":1}', 1000);
+            INSERT INTO part VALUES ('prt_1', 'msg_1', 'ses_a', 1000, '{\"a\":1}');
+            INSERT INTO part VALUES ('prt_2', 'msg_1', 'ses_a', 2000, '{\"a\":1}');";
+        let mut standings = Vec::new();
+        for change in [
+            "",
+            "UPDATE message SET data = '{\"a\":2}', time_updated = 1001;",
+            "UPDATE part SET data = '{\"a\":2}', time_updated = 1001 WHERE id = 'prt_1';",
+            "UPDATE part SET data = '{\"a\":22}' WHERE id = 'prt_1';",
+            "DELETE FROM part WHERE id = 'prt_1';",
+            "UPDATE session SET time_updated = 9001;",
+        ] {
+            let files = machine(&format!("{rows} {change}"));
+            let standing = standing(&files, Path::new(PATH), "ses_a").unwrap().unwrap();
+            assert!(!standings.contains(&standing), "{change}");
+            standings.push(standing);
+        }
     }
 
     #[test]
@@ -272,6 +320,7 @@ mod tests {
             INSERT INTO message VALUES ('msg_1', 'ses_a', 2, '{{\"n\":1}}');
             INSERT INTO message VALUES ('msg_3', 'ses_a', 3, 'no JSON');
             INSERT INTO message VALUES ('msg_4', 'ses_b', 4, '{{}}');
+            INSERT INTO message VALUES ('msg_5', 'ses_a', 5, '{{\"error\":\"x\\ud83d\"}}');
             INSERT INTO part VALUES ('prt_3', 'msg_1', 'ses_a', 1, '3');
             INSERT INTO part VALUES ('prt_2', 'msg_1', 'ses_a', 1, '2');
             INSERT INTO part VALUES ('prt_4', 'msg_1', 'ses_a', 1, 'no JSON');
@@ -287,8 +336,9 @@ mod tests {
             .iter()
             .map(|one| (one.id.as_str(), one.parts.iter().filter_map(Value::as_i64).collect()))
             .collect();
-        assert_eq!(found, [("msg_2", vec![1]), ("msg_1", vec![2, 3])]);
+        assert_eq!(found, [("msg_2", vec![1]), ("msg_1", vec![2, 3]), ("msg_5", vec![])]);
         assert_eq!(said[0].message, serde_json::json!({"n": 2}));
+        assert_eq!(said[2].message, serde_json::json!({"error": "x\u{fffd}"}));
         assert_eq!((tally.malformed, tally.too_long, tally.unknown["session_message"]), (2, 1, 1));
         let members = [head.parent, head.folder, head.title, head.version, head.reverted_from];
         assert_eq!(members.map(Option::unwrap), ["ses_0", "/p", "A", "2", "msg_9"]);

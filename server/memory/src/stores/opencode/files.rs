@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::{Head, RECORD_BYTES_MAX, ROWS_MAX, Said};
 use crate::files::{Files, Standing, read_whole};
 use crate::stores::gather::{is_id, word};
+use crate::stores::json::json;
 use crate::stores::tally::Tally;
 
 /// The files of sessions with their ids.
@@ -70,7 +71,7 @@ pub(super) fn standing(files: &dyn Files, path: &Path) -> io::Result<Option<Stan
 
 /// What is said of a session.
 pub(super) fn head(files: &dyn Files, path: &Path) -> io::Result<Head> {
-    let value = json(files, path)?.unwrap_or_default();
+    let value = record(files, path)?.unwrap_or_default();
     let member = |name: &str| word(&value, name).map(str::to_owned);
     Ok(Head {
         parent: member("parentID"),
@@ -106,14 +107,14 @@ pub(super) fn read(files: &dyn Files, path: &Path, tally: &mut Tally) -> io::Res
     Ok((head, said))
 }
 
-fn json(files: &dyn Files, path: &Path) -> io::Result<Option<Value>> {
+fn record(files: &dyn Files, path: &Path) -> io::Result<Option<Value>> {
     let bytes = read_whole(files, path, RECORD_BYTES_MAX)?;
-    Ok(bytes.and_then(|(bytes, _)| serde_json::from_slice(&bytes).ok()))
+    Ok(bytes.and_then(|(bytes, _)| json(&bytes)))
 }
 
 /// A record; one that can't be read is counted.
 fn taken(files: &dyn Files, path: &Path, tally: &mut Tally) -> io::Result<Option<Value>> {
-    match json(files, path) {
+    match record(files, path) {
         Ok(Some(value)) => Ok(Some(value)),
         Ok(None) => {
             tally.malformed += 1;
