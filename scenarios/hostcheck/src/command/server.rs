@@ -243,10 +243,10 @@ fn plan(
     seed: u64,
 ) -> anyhow::Result<Plan> {
     let versions = versions(&args.protocol)?;
+    let rows = rows(words, args.level)?;
     let wishes = Wishes {
         call_all_tools: args.call_all_tools,
-        // Few rows may take their time, and who names one wants its answer.
-        quick: !args.full && words.is_empty(),
+        quick: !args.full && !takes_its_time(words, &rows),
         seed,
         long_call: args.long_call.as_deref().map(long_call).transpose()?,
         secrets: subject.secrets,
@@ -255,7 +255,7 @@ fn plan(
         target: subject.target,
         name: subject.name,
         wishes: Arc::new(wishes),
-        rows: rows(words, args.level)?,
+        rows,
         full: args.full,
         named: !words.is_empty(),
         demanded: !args.protocol.is_empty(),
@@ -263,6 +263,13 @@ fn plan(
         hosts: pick_hosts(hosts)?,
         at_once: AT_ONCE,
     })
+}
+
+/// Whether these words name rows that may take their time: they are few, and who names one wants its answer. What rests on
+/// the lines of all conversations has its answer from those of a usual run.
+fn takes_its_time(words: &[String], rows: &[Placed]) -> bool {
+    let is_of_lines = |placed: &Placed| placed.row.checks.iter().all(|check| check.starts_with("wire."));
+    !words.is_empty() && !rows.iter().all(is_of_lines)
 }
 
 /// A path as code scanning wants it: from the root of the repository, with slashes.
@@ -436,4 +443,21 @@ fn write(
     let events = conformance::events(asked, about, rows, columns, judged);
     let shown = if quiet { output::Shown::Nothing } else { output::Shown::Everything };
     output::finish(folder, events, against, shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case::all(&[], false)]
+    #[case::one(&["tools.validates"], true)]
+    #[case::of_lines(&["lifecycle.only-negotiated"], false)]
+    #[case::one_of_lines(&["lifecycle.only-negotiated", "tools.validates"], true)]
+    fn rows_that_are_named_may_take_their_time(#[case] words: &[&str], #[case] expected: bool) {
+        let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
+        assert_eq!(takes_its_time(&words, &rows(&words, None).unwrap()), expected);
+    }
 }

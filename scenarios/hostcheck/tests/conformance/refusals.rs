@@ -1,11 +1,14 @@
 //! A refusal counts for what it refuses: not for a value that hostcheck made up, nor for the letters of a cursor.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use hostcheck::conformance::Outcome;
 
-use crate::scripted::{AT_ONCE, Does, judge, said, target};
+use crate::scripted::{AT_ONCE, Does, judge, said, target, tools};
 
 /// A tool that needs two times, and may say that it only reads.
 fn compares(reads: bool) -> Value {
@@ -72,4 +75,40 @@ fn a_cursor_that_can_be_decoded_is_refused_too(#[case] decoded: Value, #[case] w
     });
     let outcome = &judge(server, "messages.invalid-cursor", true).protocol[0].outcome;
     assert!(format!("{outcome:?}").starts_with(wanted), "{outcome:?}");
+}
+
+/// A server that was tried, on rmcp: it takes nothing but `initialize` as its first message.
+#[test]
+fn a_server_that_ends_on_the_probe_has_one_cause() {
+    let server =
+        || {
+            target(&tools(&["a"]), |_, message| {
+                if message["method"] == "server/discover" { Does::Ends } else { Does::Usual }
+            })
+        };
+    for row in ["openings.discover-legacy", "stdio.fall-back", "openings.discover-given-up"] {
+        let outcome = &judge(server(), row, true).protocol[0].outcome;
+        let Outcome::Failed(evidence) = outcome else { panic!("{row}: {outcome:?}") };
+        assert_eq!(
+            evidence[0].message, "the server ends on `server/discover`, which hosts ask first",
+            "{row}"
+        );
+    }
+}
+
+/// What ends it is no probe alone.
+#[test]
+fn a_server_that_ends_after_the_probe_was_given_up_has_a_cause_of_its_own() {
+    let probed = RefCell::new(BTreeSet::new());
+    let server = target(&tools(&["a"]), move |start, message| match message["method"].as_str() {
+        Some("server/discover") => {
+            probed.borrow_mut().insert(start);
+            Does::Nothing
+        }
+        Some("initialize") if probed.borrow().contains(&start) => Does::Ends,
+        _ => Does::Usual,
+    });
+    let found = judge(server, "openings.discover-given-up", true);
+    let Outcome::Failed(evidence) = &found.protocol[0].outcome else { panic!("{:?}", found.protocol) };
+    assert!(evidence[0].message.contains("after a `server/discover` that was cancelled"), "{evidence:?}");
 }

@@ -30,15 +30,29 @@ probes! {
 const ANSWERS_DISCOVER: &str =
     "the server answers `server/discover` with a result, so hosts go on without `initialize`";
 
+/// What is wrong where the server ends on the probe.
+const ENDS: &str = "the server ends on `server/discover`, which hosts ask first";
+const SURVIVES: &str = "an error, or silence";
+
 /// Sends `initialize` after other messages, and checks whether the session then works.
 async fn then_initialize(lab: &mut Lab, session: &mut Session, check: &'static str, after: &str) {
     let reply = session.ask_within("initialize", initialize_params(lab.version.as_str()), START_WITHIN).await;
-    let said = session.say(&reply);
+    after_initialize(lab, session, check, &reply, after).await;
+}
+
+async fn after_initialize(
+    lab: &mut Lab,
+    session: &mut Session,
+    check: &'static str,
+    reply: &Reply,
+    after: &str,
+) {
     if reply.result().is_none() {
-        lab.fail(check, format!("`initialize` has no result after {after}"), "a result", &said);
+        let message = format!("`initialize` has no result after {after}");
+        lab.fail(check, message, "a result", &session.say(reply));
         return;
     }
-    initialized(lab, session, check, &reply, after).await;
+    initialized(lab, session, check, reply, after).await;
 }
 
 /// Ends the handshake that was answered by this, and checks whether the session then works.
@@ -87,8 +101,7 @@ async fn discover_first(lab: &mut Lab, with_meta: bool, check: &'static str) -> 
     let limit = if answers { START_WITHIN } else { lab.found.silent_after() };
     let reply = session.answer_to(&id, from, limit).await;
     if reply == Reply::Gone {
-        let message = "the server ends on `server/discover`, which hosts ask first";
-        lab.fail(check, message, "an error, or silence", &session.say(&reply));
+        lab.fail(check, ENDS, SURVIVES, &session.say(&reply));
         return Ok(());
     }
     if reply.result().is_none() {
@@ -117,9 +130,22 @@ async fn discover_given_up(lab: &mut Lab) -> Result<(), Trouble> {
     let params = json!({"_meta": modern_meta("2026-07-28")});
     session.wire.send(&json!({"jsonrpc": "2.0", "id": id, "method": "server/discover", "params": params}));
     session.cancel(&id, "no answer in time");
+    let check = "opening.discover-given-up";
+    let reply = session.ask_within("initialize", initialize_params(lab.version.as_str()), START_WITHIN).await;
+    if reply == Reply::Gone && ends_on_discover(lab).await? {
+        lab.fail(check, ENDS, SURVIVES, &session.say(&reply));
+        return Ok(());
+    }
     let after = "a `server/discover` that was cancelled";
-    then_initialize(lab, &mut session, "opening.discover-given-up", after).await;
+    after_initialize(lab, &mut session, check, &reply, after).await;
     Ok(())
+}
+
+/// Whether the probe alone ends the server, so that what follows it is no cause.
+async fn ends_on_discover(lab: &mut Lab) -> Result<bool, Trouble> {
+    let mut session = lab.rough()?;
+    let params = json!({"_meta": modern_meta("2026-07-28")});
+    Ok(session.ask_bare("server/discover", params, lab.found.silent_after()).await == Reply::Gone)
 }
 
 async fn discover_between(lab: &mut Lab) -> Result<(), Trouble> {
