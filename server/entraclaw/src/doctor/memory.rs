@@ -30,7 +30,11 @@ fn unreadable(store: &Surveyed) -> Option<Check> {
     let more = if more > 0 { format!(", and {more} more") } else { String::new() };
     let agent = store.agent.as_str();
     let found = format!("{agent}: {} can't be read: {}{more}", path.display(), clean_line(why));
-    Some(warn(NAME, found, "make it readable for you; until then its sessions are not found"))
+    Some(warn(
+        NAME,
+        found,
+        "make it readable for you, or let its program finish; until then what is new there is not found",
+    ))
 }
 
 fn meanings(trouble: &str) -> Check {

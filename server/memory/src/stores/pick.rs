@@ -34,14 +34,17 @@ pub struct Wanted<'a> {
 pub enum SessionError {
     /// There is none.
     #[error(
-        "no session {wanted:?} is known{}; list the sessions, or search for what was said in it",
-        near(nearest)
+        "no session {wanted:?} is known{}{}; list the sessions, or search for what was said in it",
+        near(nearest),
+        beside(hidden.as_deref())
     )]
     NotFound {
         /// What was asked for.
         wanted: String,
         /// The sessions whose ids are nearest, as `AGENT/ID`.
         nearest: Vec<String>,
+        /// What can't be read now and may hold it, with the reason.
+        hidden: Option<String>,
     },
     /// There are several.
     #[error("{wanted:?} fits several sessions; name one of {}", candidates.join(", "))]
@@ -75,6 +78,10 @@ fn near(nearest: &[String]) -> String {
     if nearest.is_empty() { String::new() } else { format!("; near it are {}", nearest.join(", ")) }
 }
 
+fn beside(hidden: Option<&str>) -> String {
+    hidden.map_or_else(String::new, |hidden| format!("; it may be in what can't be read now: {hidden}"))
+}
+
 impl Library {
     /// The session that is meant.
     pub fn pick(&mut self, wanted: &Wanted<'_>) -> Result<Found, SessionError> {
@@ -86,10 +93,11 @@ impl Library {
             let none = || SessionError::NotFound {
                 wanted: format!("{CURRENT} of {}", wanted.workspace.display()),
                 nearest: Vec::new(),
+                hidden: None,
             };
             return self.newest_in(wanted.workspace, agents).ok_or_else(none);
         }
-        let (files, _) = self.files_by_age(agents);
+        let (files, troubles) = self.files_by_age(agents);
         if let Some((found, _)) = files.iter().find(|(found, _)| self.is_at(found, &asked)) {
             return Ok(found.clone());
         }
@@ -98,6 +106,7 @@ impl Library {
             [] => Err(SessionError::NotFound {
                 wanted: crate::text::safe_line(&asked, 80),
                 nearest: self.nearest(&files, id),
+                hidden: troubles.first().map(|(path, why)| format!("{}, as {why}", path.display())),
             }),
             [(found, _)] => Ok(found.clone()),
             several => Err(SessionError::Ambiguous {
@@ -192,7 +201,10 @@ mod tests {
     use crate::files::SimulatedFiles;
 
     fn machine(ids: &[&str]) -> Library {
-        let storage = MemoryStorage::new();
+        library(MemoryStorage::new(), ids)
+    }
+
+    fn library(storage: MemoryStorage, ids: &[&str]) -> Library {
         for (n, id) in ids.iter().enumerate() {
             let line = serde_json::json!({"type": "user", "message": {"content": "why"}, "sessionId": id, "cwd": "/p"});
             let name = if n == 0 { "first" } else { id };
@@ -279,6 +291,7 @@ mod tests {
         let missing = |nearest: &[&str]| SessionError::NotFound {
             wanted: "x".to_owned(),
             nearest: nearest.iter().map(|name| (*name).to_owned()).collect(),
+            hidden: None,
         };
         let says = missing(&[]).to_string();
         assert!(says.starts_with("no session \"x\" is known; list the sessions"), "{says}");
@@ -296,6 +309,17 @@ mod tests {
     fn an_agent_may_stand_before_an_id(#[case] asked: &str, #[case] agent: Option<Agent>, #[case] id: &str) {
         assert_eq!(by_agent(asked), (agent, id));
     }
+    #[test]
+    fn what_may_be_in_a_database_that_is_being_written_is_said() {
+        let storage = MemoryStorage::new();
+        storage.set_bytes("home/alice/.local/share/opencode/opencode.db", &[b'x'; 200]);
+        storage.set_bytes("home/alice/.local/share/opencode/opencode.db-journal", b"x");
+        let error = library(storage, &[]).pick(&wanted("abcdefg-1")).unwrap_err();
+        assert_eq!(error.name(), "SESSION_NOT_FOUND");
+        let says = error.to_string();
+        assert!(says.contains("; it may be in what can't be read now: /home/alice/.local/share/opencode/opencode.db, as its program"), "{says}");
+    }
+
     #[test]
     fn of_the_files_of_one_session_the_newest_with_a_word_in_it_is_meant() {
         const ID: &str = "0cb916db-26aa-40f2-86b5-1ba81b225fd2";
