@@ -236,11 +236,14 @@ fn the_editors_index_gives_a_title_where_the_file_has_none() {
         BTreeMap::from([("XDG_CONFIG_HOME".to_owned(), home.path().to_str().unwrap().to_owned())]);
     let homes = Homes { home: home.path().join("nobody"), variables, system: System::Linux };
     let (all, _) = find(&DiskFiles, &homes);
-    let titles: Vec<String> = all
-        .iter()
-        .map(|found| read(&DiskFiles, found, None).unwrap().unwrap().session().title.clone().unwrap())
-        .collect();
-    assert_eq!(titles, ["Of the index", "why", "why", "Its own"]);
+    let titles = || -> Vec<String> {
+        let session = |found| read(&DiskFiles, found, None).unwrap().unwrap();
+        all.iter().map(|found| session(found).session().title.clone().unwrap()).collect()
+    };
+    assert_eq!(titles(), ["Of the index", "why", "why", "Its own"]);
+    // An editor that ends within a transaction leaves its journal.
+    std::fs::write(storage.join("state.vscdb-journal"), "x").unwrap();
+    assert_eq!(titles(), ["why", "why", "why", "Its own"], "its sessions are read nevertheless");
 }
 
 #[test]

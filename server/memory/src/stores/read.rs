@@ -104,7 +104,7 @@ fn read_up_to(
         (_, None) => editor_log(files, found, standing)?,
     };
     let mut gather = gather;
-    surroundings(files, found, &mut gather)?;
+    surroundings(files, found, &mut gather);
     let mark = match found.agent {
         Agent::Opencode => Mark::of_records(gather.session, standing),
         _ => Mark::new(gather.session, standing, offset, files, path)?,
@@ -161,18 +161,17 @@ pub(super) fn peek(files: &dyn Files, found: &Found) -> io::Result<Session> {
             gemini_log(files, found, head)?.0
         };
     }
-    surroundings(files, found, &mut gather)?;
+    surroundings(files, found, &mut gather);
     Ok(gather.session)
 }
 
-fn surroundings(files: &dyn Files, found: &Found, gather: &mut Gather) -> io::Result<()> {
+fn surroundings(files: &dyn Files, found: &Found, gather: &mut Gather) {
     match found.agent {
-        Agent::Vscode => vscode::surroundings(files, &found.path, gather)?,
+        Agent::Vscode => vscode::surroundings(files, &found.path, gather),
         Agent::Copilot => copilot::surroundings(files, &found.path, gather),
         Agent::Gemini => gemini::surroundings(files, &found.path, gather),
         Agent::Claude | Agent::Codex | Agent::Qwen | Agent::Opencode => {}
     }
-    Ok(())
 }
 
 /// A session of which only the file is known.

@@ -4,7 +4,6 @@
 //! index of sessions is read: it has the titles that the editor made, and keeps 400; files of older sessions stay.
 //! It must never read another entry of the database, which holds what extensions keep.
 
-use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
 
@@ -127,20 +126,19 @@ fn tool(part: &Value, at: Option<jiff::Timestamp>, gather: &mut Gather) {
 }
 
 /// The folder of the window stands in a file above the sessions, their titles in a database.
-pub(super) fn surroundings(files: &dyn Files, path: &Path, gather: &mut Gather) -> io::Result<()> {
-    let Some(storage) = path.parent().and_then(Path::parent) else { return Ok(()) };
+pub(super) fn surroundings(files: &dyn Files, path: &Path, gather: &mut Gather) {
+    let Some(storage) = path.parent().and_then(Path::parent) else { return };
     if !gather.has_own_title
-        && let Some(title) = title(files, &storage.join("state.vscdb"), &gather.session.id)?
+        && let Some(title) = title(files, &storage.join("state.vscdb"), &gather.session.id)
     {
         gather.title(Some(&title));
     }
     folder(files, storage, gather);
-    Ok(())
 }
 
-/// The title of a session in the editor's index. A database that can't be read costs the title alone, one that is being
-/// written the session until the next look.
-fn title(files: &dyn Files, path: &Path, id: &str) -> io::Result<Option<String>> {
+/// The title of a session in the editor's index. A database that can't be read costs the title alone, also one in the middle
+/// of a transaction: an editor that has ended there leaves it so.
+fn title(files: &dyn Files, path: &Path, id: &str) -> Option<String> {
     let index = ask(files, path, |database| {
         let mut found = None;
         database.table("ItemTable", ["key"])?.each(
@@ -155,14 +153,10 @@ fn title(files: &dyn Files, path: &Path, id: &str) -> io::Result<Option<String>>
         let values = database.table("ItemTable", ["value"])?;
         Ok(values.row(row, INDEX_BYTES_MAX)?.and_then(|[value]| value.into_bytes()))
     });
-    let index = match index {
-        Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(error),
-        index => index.ok().flatten().flatten(),
-    };
-    let index = index.and_then(|index| json(&index)).unwrap_or_default();
-    let title = index.get("entries").and_then(|entries| word(entries.get(id)?, "title"));
+    let index = json(&index.ok()???)?;
+    let title = word(index.get("entries")?.get(id)?, "title")?.to_owned();
     // What the editor shows before it has made a title.
-    Ok(title.filter(|title| *title != "New Chat").map(str::to_owned))
+    (title != "New Chat").then_some(title)
 }
 
 fn folder(files: &dyn Files, storage: &Path, gather: &mut Gather) {

@@ -1,8 +1,9 @@
 //! Another program's SQLite database, read page by page.
 //!
 //! The pages that an answer needs are read from the file, or from its write-ahead log where that has committed them, and
-//! nothing of a database is held but its log's table. So it must never open the files as SQLite does, lock or write them,
-//! run what a stranger's schema names, nor give an answer of which the program has changed a part meanwhile.
+//! of these nothing is held but the log's table of them. So it must never open the files as SQLite does, lock or write them,
+//! run what a stranger's schema names, nor give an answer of which the program has changed a part meanwhile, as far as the
+//! times of files tell.
 
 mod columns;
 mod kept;
