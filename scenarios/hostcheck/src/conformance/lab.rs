@@ -226,9 +226,9 @@ impl Lab {
         self.wishes.quick && self.found.pace.is_slow(tool) == Some(true)
     }
 
-    /// Whether a tool has answered another call in the same way.
-    pub(crate) fn has_answered(&self, tool: &str, params: &Value, reply: &Reply) -> bool {
-        self.found.pace.has_answered(tool, params, reply)
+    /// Whether a tool has refused another call in the same way.
+    pub(crate) fn has_refused(&self, tool: &str, params: &Value, reply: &Reply) -> bool {
+        self.found.pace.has_refused(tool, params, reply)
     }
 
     /// Whether a quick run calls a tool no more: it is slow or may be, and the time for such calls is used up.

@@ -1,4 +1,4 @@
-//! How long the tools of a server take, and what they answered. A default run calls a slow one no more than it must: a
+//! How long the tools of a server take, and what they refused. A default run calls a slow one no more than it must: a
 //! service that does not answer costs as much at every call. It decides nothing; the questions decide what to leave out.
 
 use std::cell::{Cell, RefCell};
@@ -20,19 +20,20 @@ pub(crate) struct Pace {
     /// Whether a tool was slow in any call, by its name.
     slow: RefCell<BTreeMap<String, bool>>,
     spent: Cell<Duration>,
-    /// The calls of a tool and their answers, by its name.
-    answers: RefCell<BTreeMap<String, Vec<(Value, Reply)>>>,
+    /// The calls that a tool has refused, each with its answer, by the tool's name.
+    refused: RefCell<BTreeMap<String, Vec<(Value, Reply)>>>,
 }
 
-/// So many different calls of a tool are kept.
-const ANSWERS_MAX: usize = 8;
+/// So many different calls that a tool has refused are kept.
+const REFUSED_MAX: usize = 8;
 
 impl Pace {
     pub(crate) fn note(&self, tool: &str, params: Value, reply: &Reply, took: Duration) {
-        let mut answers = self.answers.borrow_mut();
-        let answers = answers.entry(tool.to_owned()).or_default();
-        if answers.len() < ANSWERS_MAX && !answers.iter().any(|(known, _)| *known == params) {
-            answers.push((params, reply.clone()));
+        let mut refused = self.refused.borrow_mut();
+        let refused = refused.entry(tool.to_owned()).or_default();
+        let is_known = refused.iter().any(|(known, _)| *known == params);
+        if reply.is_refused() && !is_known && refused.len() < REFUSED_MAX {
+            refused.push((params, reply.clone()));
         }
         let is_slow = took > SLOW_AFTER;
         if is_slow {
@@ -46,12 +47,12 @@ impl Pace {
         self.slow.borrow().get(tool).copied()
     }
 
-    /// Whether a tool has answered another call in the same way.
-    pub(crate) fn has_answered(&self, tool: &str, params: &Value, reply: &Reply) -> bool {
-        let answers = self.answers.borrow();
-        answers
+    /// Whether a tool has refused another call in the same way.
+    pub(crate) fn has_refused(&self, tool: &str, params: &Value, reply: &Reply) -> bool {
+        let refused = self.refused.borrow();
+        refused
             .get(tool)
-            .is_some_and(|answers| answers.iter().any(|(known, answer)| known != params && answer == reply))
+            .is_some_and(|calls| calls.iter().any(|(known, answer)| known != params && answer == reply))
     }
 
     /// Whether the time for slow calls is used up.

@@ -58,6 +58,11 @@ impl Reply {
         matches!(self, Self::Result(_) | Self::Error(_))
     }
 
+    /// Whether a call was refused, by an error or within a result.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.code().is_some() || self.result().is_some_and(|result| result["isError"] == true)
+    }
+
     /// What happened to a request that should have been refused with a code, as the end of a sentence.
     pub(crate) fn instead_of_the_code(&self, code: &str) -> String {
         match self {

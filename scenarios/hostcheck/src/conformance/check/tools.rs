@@ -109,7 +109,7 @@ pub(super) fn none_to_call(lab: &Lab, tools: &Listed) -> Outcome {
 
 /// Whether a result that is called no error tells of one in its text.
 fn complains(reply: &Reply) -> bool {
-    let Some(result) = reply.result().filter(|_| !is_refused(reply)) else { return false };
+    let Some(result) = reply.result().filter(|_| !reply.is_refused()) else { return false };
     let blocks = result.get("content").and_then(Value::as_array);
     let texts = blocks.into_iter().flatten().filter_map(|block| block.get("text")?.as_str());
     let text = texts.collect::<String>().to_lowercase();
@@ -387,11 +387,6 @@ fn instead_of_an_error(reply: &Reply) -> &'static str {
     }
 }
 
-/// Whether a call was refused in either way.
-fn is_refused(reply: &Reply) -> bool {
-    reply.code().is_some() || reply.result().is_some_and(|result| result["isError"] == true)
-}
-
 /// The outcome where no tool that is called requires an argument.
 fn nothing_required(lab: &Lab, tools: &Listed) -> Outcome {
     let requires = |tool: &Value| {
@@ -438,15 +433,15 @@ async fn bad_arguments(lab: &mut Lab, mut session: Lent, tools: &Listed) -> Resu
         let mut reply = lab.call(&mut session, &name, params.clone()).await;
         // A tool that takes its time with arguments that fit has looked at those that it refuses at once, unless that is what
         // it says of others too: its first call may have waited for what it lacks, and the next ones know.
-        let was_said = lab.has_answered(&name, &params, &reply);
+        let was_said = lab.has_refused(&name, &params, &reply);
         let at_once = was_slow && began.elapsed() < AT_ONCE && !was_said;
         waits |= was_slow && began.elapsed() >= AT_ONCE;
         let mut has_complained = complains(&reply);
-        if reply == Reply::Silent || has_complained || (is_refused(&reply) && !at_once) {
+        if reply == Reply::Silent || has_complained || (reply.is_refused() && !at_once) {
             // A tool that can't work here, without its network perhaps, shows nothing of its arguments.
             let fitting = lab.call(&mut session, &name, json!({"name": name, "arguments": good})).await;
             // The refusal may be of a value that was made up for another argument.
-            if is_refused(&fitting) && is_refused(&reply) && arguments != json!({}) {
+            if fitting.is_refused() && reply.is_refused() && arguments != json!({}) {
                 reply = lab.call(&mut session, &name, json!({"name": name, "arguments": {}})).await;
                 has_complained = complains(&reply);
             }
@@ -472,7 +467,7 @@ async fn bad_arguments(lab: &mut Lab, mut session: Lent, tools: &Listed) -> Resu
             lab.fail("tools.input-error", message, "a result with isError", &reply.say());
             continue;
         }
-        if is_refused(&reply) {
+        if reply.is_refused() {
             lab.pass(check);
             refused += 1;
             let message = format!(
