@@ -309,8 +309,8 @@ struct World {
     /// Every record there ever was, by place.
     records: BTreeMap<u64, String>,
     unread: [BTreeSet<u64>; 3],
-    /// When a consumer was last there, as far as a disk may know.
-    there: [Option<Timestamp>; 3],
+    /// When a consumer was last there: the times of which one is on the disk.
+    there: [BTreeSet<Timestamp>; 3],
     drafted: u64,
     deleted: u64,
 }
@@ -329,7 +329,7 @@ impl World {
             mailboxes: [None, None, None],
             records: BTreeMap::new(),
             unread: Default::default(),
-            there: [None; 3],
+            there: Default::default(),
             drafted: 0,
             deleted: 0,
         }
@@ -371,6 +371,11 @@ impl World {
                 // Dying in it is what is tried; what is left is looked at afterwards.
                 let _ = self.prune(1, None);
                 self.home.disk.clear_fault();
+                // It may have noted those who are there before it died.
+                let now = self.home.clock.now();
+                for who in self.connected() {
+                    self.there[who].insert(now);
+                }
                 self.restart(power);
                 self.check(before);
             }
@@ -393,9 +398,13 @@ impl World {
         }
     }
 
+    fn connected(&self) -> Vec<usize> {
+        (0..3).filter(|who| self.mailboxes[*who].is_some()).collect()
+    }
+
     fn touch(&mut self, who: usize) {
         if self.mailboxes[who].is_some() {
-            self.there[who] = Some(self.home.clock.now());
+            self.there[who] = [self.home.clock.now()].into();
         }
     }
 
@@ -429,8 +438,9 @@ impl World {
         let now = self.home.clock.now();
         // The hour is how exactly it is noted.
         let hours = i64::from(IDLE_DAYS) * 24 - 1;
-        let lately = |at: Timestamp| at <= now && now.duration_since(at).as_hours() < hours;
-        let active = |who: &usize| self.mailboxes[*who].is_some() || self.there[*who].is_some_and(lately);
+        let lately = |at: &Timestamp| *at <= now && now.duration_since(*at).as_hours() < hours;
+        let was_there = |who: usize| !self.there[who].is_empty() && self.there[who].iter().all(lately);
+        let active = |who: &usize| self.mailboxes[*who].is_some() || was_there(*who);
         (0..3).filter(active).map(|who| (who, self.unread[who].clone())).collect()
     }
 
@@ -481,7 +491,7 @@ impl World {
             // Notes may be gone: learn anew what each consumer still has to get, and who is known at all.
             let left = self.left();
             for who in 0..3 {
-                self.there[who] = None;
+                self.there[who].clear();
                 self.come(who);
                 let mailbox = self.mailboxes[who].as_mut().unwrap();
                 let peek = entraclaw_inbox::journal::Query {
@@ -521,6 +531,34 @@ proptest! {
         let mut world = World::new();
         for step in &steps {
             world.run(step);
+        }
+        world.finish();
+    }
+}
+
+/// A round that dies may have noted who is there. Here that time is earlier than the one before, for the clock was set
+/// back, and it is the one that counts from then on.
+#[test]
+fn a_round_that_dies_may_have_noted_who_is_there() {
+    let append = |count| Step::Append { count, channel: Channel::Teams };
+    for call in 0..40 {
+        let mut world = World::new();
+        for step in [
+            append(2),
+            append(3),
+            append(1),
+            Step::Pass { hours: 60 },
+            Step::Take { who: 0, limit: 1 },
+            Step::Pass { hours: -81 },
+            Step::CrashingPrune { call, power: false },
+            Step::Take { who: 2, limit: 3 },
+            Step::Pass { hours: 133 },
+            Step::Prune { days: 0, bytes: None },
+            Step::Pass { hours: 108 },
+            Step::Take { who: 2, limit: 2 },
+            Step::Prune { days: 0, bytes: None },
+        ] {
+            world.run(&step);
         }
         world.finish();
     }
