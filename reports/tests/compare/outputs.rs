@@ -137,6 +137,9 @@ fn what_should_hold_fails_a_run_only_where_it_counts() {
     assert_eq!(judge(&mut stream), (Verdict::Failed, 1, true));
     stream.cells[0].status = Status::Flaky;
     assert_eq!(judge(&mut stream).1, 0, "what held some of the times is told and does not count");
+    let part = stream.focus(&[row].into(), &BTreeSet::new());
+    let told = reports::terminal(&Report::new(&part), reports::Style::default());
+    assert!(told.contains("✓ passed in all that counts  "), "{told}");
 }
 
 #[test]

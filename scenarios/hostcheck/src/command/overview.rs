@@ -37,7 +37,7 @@ fn page(findings: &Findings, rows: &[Placed], command: &str) -> ServerPage {
     ];
     ServerPage {
         server: screen::title(about),
-        speaks: screen::spoken(about).into_iter().map(str::to_owned).collect(),
+        speaks: screen::judged_in(findings).into_iter().map(str::to_owned).collect(),
         counts: parts.into_iter().filter_map(|(what, counts)| Some((what, counts?))).collect(),
         hosts: hosts(findings, rows),
         mend: causes(findings, rows).iter().map(mend).collect(),

@@ -1,6 +1,7 @@
 //! What a person reads after a server was judged: what it is, in which hosts it works, and one entry for each cause of a
 //! failure. It never says more than a screen holds; the reports have everything.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -15,6 +16,8 @@ use crate::print::shown;
 /// Where no failure shows the SDK.
 const UNKNOWN_SDK: &str =
     "not known: of other SDKs than those of Python and TypeScript and FastMCP, a fault stands as yours";
+/// Most reasons for which questions were not asked.
+const REASONS_MAX: usize = 3;
 /// Most causes that are told, four lines each.
 const CAUSES_MAX: usize = 4;
 /// Longest line of a cause, in characters; the reports have the rest.
@@ -77,7 +80,7 @@ pub(super) fn screen(findings: &Findings, rows: &[Placed], wanted: Wanted) -> St
     text
 }
 
-/// How many questions were not asked, and the reason of most of them.
+/// How many questions were not asked, with the reasons of most of them.
 fn unasked(findings: &Findings) -> Option<String> {
     let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
     for judged in findings.protocol.iter().chain(&findings.hosts) {
@@ -91,9 +94,25 @@ fn unasked(findings: &Findings) -> Option<String> {
         }
     }
     let all: usize = reasons.values().sum();
-    let (reason, most) = reasons.into_iter().max_by_key(|(_, cells)| *cells)?;
-    let of_all = if most == all { all.to_string() } else { format!("{most} of {all}") };
-    Some(format!("{of_all}: {}", short(reason)))
+    let mut reasons: Vec<(&str, usize)> = reasons.into_iter().collect();
+    reasons.sort_by_key(|(_, cells)| Reverse(*cells));
+    let (first, others) = reasons.split_first()?;
+    let of_all = if others.is_empty() { all.to_string() } else { format!("{} of {all}", first.1) };
+    let mut text = format!("{of_all}: {}", short(first.0));
+    let (told, rest) = others.split_at(others.len().min(REASONS_MAX - 1));
+    for (reason, cells) in told {
+        let _ = write!(text, "\n{:10} {cells}: {}", "", short(reason));
+    }
+    if !rest.is_empty() {
+        let cells: usize = rest.iter().map(|(_, cells)| cells).sum();
+        let _ = write!(
+            text,
+            "\n{:10} {cells}: for {}, which the report has",
+            "",
+            count(rest.len(), "other reason", "other reasons")
+        );
+    }
+    Some(text)
 }
 
 /// What the SDK does not keep, in two lines: the author of the server can only take a newer one.
@@ -140,7 +159,7 @@ pub(super) fn is_failed(findings: &Findings, rows: &[Placed], strict: bool) -> b
 
 fn head(findings: &Findings) -> String {
     let title = shown(&title(&findings.about));
-    match spoken(&findings.about).as_slice() {
+    match judged_in(findings).as_slice() {
         [] => format!("{title} speaks no version that was asked for\n"),
         versions => format!("{title}, judged in {}\n", shown(&versions.join(", "))),
     }
@@ -160,9 +179,13 @@ pub(super) fn why_older(newest: Version) -> String {
     )
 }
 
-/// The versions that the server speaks.
-pub(super) fn spoken(about: &About) -> Vec<&str> {
-    let of_rows = about.versions.iter().filter(|(_, speaks)| speaks.is_ok());
+/// The versions in which the server was judged: those that it speaks of the ones in which it was asked.
+pub(super) fn judged_in(findings: &Findings) -> Vec<&str> {
+    let of_rows = findings
+        .about
+        .versions
+        .iter()
+        .filter(|(version, speaks)| speaks.is_ok() && findings.versions.contains(version));
     of_rows.map(|(version, _)| version.as_str()).collect()
 }
 
@@ -432,6 +455,33 @@ mod tests {
         let judged = vec![Judged::bare("cancellation.no-answer", "2025-11-25", lasts)];
         let told = screen(&findings(judged), &rows, Wanted::default());
         assert!(told.contains("not asked  1: no call that lasts is known; name one"), "{told}");
+    }
+
+    #[test]
+    fn what_was_not_asked_is_told_with_most_reasons() {
+        let unasked = |reason: &str, times: usize| {
+            let outcome = Outcome::CouldNotRun(reason.to_owned());
+            vec![Judged::bare("messages.batch", "2025-11-25", outcome); times]
+        };
+        let told = |reasons: &[(&str, usize)]| {
+            let judged = reasons.iter().flat_map(|(reason, times)| unasked(reason, *times));
+            super::unasked(&findings(judged.collect())).unwrap()
+        };
+        assert_eq!(told(&[("a", 2), ("b", 3)]), "3 of 5: b\n           2: a");
+        let many = [("a", 1), ("b", 5), ("c", 1), ("d", 3), ("e", 2)];
+        assert_eq!(
+            told(&many),
+            "5 of 12: b\n           3: d\n           2: e\n           2: for 2 other reasons, which the report has"
+        );
+    }
+
+    #[test]
+    fn a_version_that_was_not_asked_is_none_in_which_it_was_judged() {
+        let spoken = |version| (version, Ok("declares tools; 1 tools".to_owned()));
+        let versions = vec![spoken(Version::V2025_06_18), spoken(Version::V2025_11_25)];
+        let about = About { name: Some("mine".to_owned()), versions, ..About::default() };
+        let found = Findings { about, versions: vec![Version::V2025_11_25], ..Findings::default() };
+        assert_eq!(head(&found), "mine, judged in 2025-11-25\n");
     }
 
     #[test]
