@@ -265,6 +265,51 @@ fn a_server_that_does_not_end_is_told_of_the_call_before_it() {
     assert!(seen.ends_with("ms`"), "no other lines of the conversation: {seen}");
 }
 
+/// A server that ignores the end of its input and all signals would run on.
+#[test]
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "the test reads what the server and the command wrote")]
+fn a_run_that_is_interrupted_tells_what_it_found_and_leaves_no_server() {
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name);
+    let started = at("started").display().to_string();
+    let server = script(
+        folder.path(),
+        &format!("echo $$ >>'{started}'\ntrap '' INT TERM\n{ONE_TOOL}\nexec sleep 60\n"),
+    );
+    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("hostcheck"));
+    command.args(["run", "--server", &server, "--out", &at("out").display().to_string()]);
+    let output = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let running = output.spawn().expect("hostcheck starts");
+    let pids = || -> Vec<i32> {
+        let text = std::fs::read_to_string(&started).unwrap_or_default();
+        text.lines().filter_map(|pid| pid.parse().ok()).collect()
+    };
+    while pids().len() < 12 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let of_run = Pid::from_raw(running.id().try_into().expect("a pid"));
+    kill(of_run, Signal::SIGINT).expect("it runs");
+    let output = running.wait_with_output().expect("it ends");
+    let (screen, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("SIGINT: the run is stopped, and what it has found follows ("), "{said}");
+    assert!(screen.contains("\nstopped    before its end"), "{screen}");
+    assert!(screen.contains(": the run was stopped\n"), "{screen}");
+    let page = std::fs::read_to_string(at("out/overview.md")).expect("an overview");
+    assert!(page.contains("before its end"), "{page}");
+    // It fails to end, which may have been found already.
+    assert!(matches!(output.status.code(), Some(1 | 3)), "{:?}", output.status);
+    let runs = |pid: &i32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        kill(Pid::from_raw(*pid), None).is_ok() && !stat.contains(") Z ")
+    };
+    let left: Vec<i32> = pids().into_iter().filter(runs).collect();
+    assert_eq!(left, [] as [i32; 0], "{screen}");
+}
+
 /// A host has one process of a server, and a run of this program several.
 #[test]
 fn a_server_that_ends_only_beside_another_process_of_it_is_told() {

@@ -23,6 +23,7 @@ mod schema;
 mod screen;
 pub mod select;
 pub mod server;
+mod signals;
 mod subject;
 mod validate;
 

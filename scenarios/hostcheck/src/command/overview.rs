@@ -32,6 +32,7 @@ fn page(findings: &Findings, rows: &[Placed], command: &str) -> ServerPage {
     let about = &findings.about;
     let parts = [
         ("version", about.older.map(screen::why_older)),
+        ("stopped", findings.is_stopped.then(|| screen::STOPPED_EARLY.to_owned())),
         ("protocol", screen::of_protocol(findings, rows)),
         ("hosts", screen::of_hosts(findings, rows)),
     ];

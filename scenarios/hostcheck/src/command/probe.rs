@@ -1,14 +1,13 @@
 //! `hostcheck probe`: serves a tracer for a real host, and drafts a profile from the logs.
 
-use std::cell::RefCell;
 use std::io::Write as _;
 use std::path::PathBuf;
-use std::rc::Rc;
 
 use anyhow::Context as _;
 use serde_json::json;
 
 use super::record::wall_clock;
+use super::signals::Signals;
 use crate::exit::{EXIT_INCOMPLETE, EXIT_PASSED, Outcome};
 use crate::print::{out, shown, warn};
 use crate::probe::claim::Claims;
@@ -138,54 +137,4 @@ fn report(args: &Args) -> Outcome {
         return Ok(EXIT_INCOMPLETE);
     }
     Ok(EXIT_PASSED)
-}
-
-/// The signals with which a host may end the probe.
-#[cfg(unix)]
-struct Signals(Rc<RefCell<Vec<(&'static str, tokio::signal::unix::Signal)>>>);
-
-#[cfg(unix)]
-impl Signals {
-    fn new() -> anyhow::Result<Self> {
-        use tokio::signal::unix::{SignalKind, signal};
-
-        let kinds = [
-            ("SIGINT", SignalKind::interrupt()),
-            ("SIGTERM", SignalKind::terminate()),
-            ("SIGHUP", SignalKind::hangup()),
-        ];
-        let mut all = Vec::new();
-        for (name, kind) in kinds {
-            all.push((name, signal(kind).with_context(|| format!("cannot wait for {name}"))?));
-        }
-        Ok(Self(Rc::new(RefCell::new(all))))
-    }
-
-    fn next(&self) -> impl Future<Output = String> + use<> {
-        let all = Rc::clone(&self.0);
-        std::future::poll_fn(move |context| {
-            for (name, stream) in all.borrow_mut().iter_mut() {
-                if stream.poll_recv(context).is_ready() {
-                    return std::task::Poll::Ready((*name).to_owned());
-                }
-            }
-            std::task::Poll::Pending
-        })
-    }
-}
-
-/// On other systems the probe ends only with its stdin.
-#[cfg(not(unix))]
-struct Signals(Rc<RefCell<()>>);
-
-#[cfg(not(unix))]
-impl Signals {
-    #[expect(clippy::unnecessary_wraps, reason = "on Unix it may fail")]
-    fn new() -> anyhow::Result<Self> {
-        Ok(Self(Rc::default()))
-    }
-
-    fn next(&self) -> impl Future<Output = String> + use<> {
-        std::future::pending()
-    }
 }

@@ -59,6 +59,14 @@ impl Progress {
         }
     }
 
+    /// Tells that the run was stopped, and how far it was.
+    pub(super) fn stopped(&self, signal: &str) {
+        self.end();
+        let at = self.text();
+        let at = if at.is_empty() { String::new() } else { format!(" ({at})") };
+        warn(&format!("{signal}: the run is stopped, and what it has found follows{at}"));
+    }
+
     /// Clears the line on a terminal.
     pub(super) fn end(&self) {
         if self.is_terminal {

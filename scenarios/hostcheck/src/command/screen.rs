@@ -16,6 +16,8 @@ use crate::print::shown;
 /// Where no failure shows the SDK.
 const UNKNOWN_SDK: &str =
     "not known: of other SDKs than those of Python and TypeScript and FastMCP, a fault stands as yours";
+/// Of a run that did not reach its end.
+pub(super) const STOPPED_EARLY: &str = "before its end; what was not asked to its end has no verdict";
 /// Most reasons for which questions were not asked.
 const REASONS_MAX: usize = 3;
 /// Most causes that are told, four lines each.
@@ -40,6 +42,9 @@ pub(super) fn screen(findings: &Findings, rows: &[Placed], wanted: Wanted) -> St
     let mut text = head(findings);
     if let Some(older) = findings.about.older {
         let _ = writeln!(text, "{:<10} {}", "version", why_older(older));
+    }
+    if findings.is_stopped {
+        let _ = writeln!(text, "{:<10} {STOPPED_EARLY}", "stopped");
     }
     for (name, counts) in [("protocol", of_protocol(findings, rows)), ("in hosts", of_hosts(findings, rows))]
     {

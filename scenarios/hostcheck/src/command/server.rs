@@ -12,10 +12,11 @@ use schemas::Version;
 use serde_json::{Value, json};
 
 use super::progress::Progress;
+use super::signals::Signals;
 use super::subject::{self, Subject, quoted};
 use super::{folder, output, overview, screen, select};
 use crate::conformance::{
-    self, About, Address, Asked, Judged, Level, Placed, Plan, Target, VERSIONS, Wishes,
+    self, About, Address, Asked, Judged, Level, Placed, Plan, Stop, Target, VERSIONS, Wishes,
 };
 use crate::exit::{EXIT_FAILED, EXIT_INCOMPLETE, EXIT_PASSED, Outcome};
 use crate::hint;
@@ -119,15 +120,19 @@ pub fn main(
     }
     let progress = Progress::default();
     let tell = |news| progress.tell(news);
+    let stop = Stop::default();
     let judged = async {
-        tokio::select! {
+        let signals = Signals::new()?;
+        anyhow::Ok(tokio::select! {
             biased;
-            found = conformance::judge(&plan, &tell) => found,
+            found = conformance::judge(&plan, &tell, &stop) => Some(found),
             never = progress.watch() => match never {},
-        }
+            () = stopped_twice(&signals, &stop, &progress) => None,
+        })
     };
-    let found = tokio::task::LocalSet::new().block_on(&runtime, judged);
+    let found = tokio::task::LocalSet::new().block_on(&runtime, judged)?;
     progress.end();
+    let Some(found) = found else { return Ok(EXIT_INCOMPLETE) };
     let asked = Asked {
         command: conformance::masked(&repeat(args, words, hosts, seed), &plan.wishes.secrets),
         again: conformance::masked(&repeat(args, &[], hosts, seed), &plan.wishes.secrets),
@@ -145,7 +150,8 @@ pub fn main(
     // A table without a verdict would only hide the reason.
     let unheard = found.about.unreachable.is_some() && !failed(&found.protocol) && !failed(&found.hosts);
     let [by_protocol, by_hosts] = folder::PARTS;
-    let wanted = screen::Wanted { all: args.verbose, strict: args.strict, part: !words.is_empty() };
+    let is_part = !words.is_empty() || found.is_stopped;
+    let wanted = screen::Wanted { all: args.verbose, strict: args.strict, part: is_part };
     let told = screen::screen(&found, &plan.rows, wanted);
     let is_failed = screen::is_failed(&found, &plan.rows, args.strict);
     folder::clear(folder)?;
@@ -206,11 +212,21 @@ pub fn main(
     Ok(match codes.iter().find(|code| **code == EXIT_FAILED) {
         Some(code) if judged_by_baseline => *code,
         _ if is_failed && !judged_by_baseline => EXIT_FAILED,
-        _ if codes.contains(&EXIT_INCOMPLETE) && (unheard || args.strict || args.demands()) => {
+        _ if codes.contains(&EXIT_INCOMPLETE)
+            && (unheard || found.is_stopped || args.strict || args.demands()) =>
+        {
             EXIT_INCOMPLETE
         }
         _ => EXIT_PASSED,
     })
+}
+
+/// Ends the run at a signal, and returns at the next one.
+async fn stopped_twice(signals: &Signals, stop: &Stop, progress: &Progress) {
+    let signal = signals.next().await;
+    progress.stopped(&signal);
+    stop.wish();
+    signals.next().await;
 }
 
 /// Whether a server listens at an address and lets this caller in. It is asked once, because each row would wait for its

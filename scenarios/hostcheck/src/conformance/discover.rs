@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use super::pace::Pace;
 use super::session::{GRACE, Listed, MUTE_START_WITHIN, Reply, SILENCE_AFTER, START_WITHIN, Session};
+use super::stop::STOPPED;
 use super::target::Target;
 use super::wire::{Record, Wire};
 
@@ -61,6 +62,13 @@ pub(crate) struct Discovered {
 }
 
 impl Discovered {
+    /// A server that had not said what it is when the run was stopped.
+    pub(super) fn never_answered() -> Self {
+        let reason = format!("{STOPPED} before the server had said what it is");
+        let versions = VERSIONS.map(|version| (version, Err(reason.clone()))).into();
+        Self { versions, unreachable: Some(reason), ..Self::default() }
+    }
+
     pub(crate) fn speaks(&self, version: Version) -> Option<&Speaks> {
         self.versions.get(&version)?.as_ref().ok()
     }

@@ -33,4 +33,6 @@ pub struct Findings {
     pub hosts: Vec<Judged>,
     /// What its answers show of its SDK.
     pub(crate) sdks: Sdks,
+    /// Whether the run was stopped before its end.
+    pub is_stopped: bool,
 }

@@ -19,6 +19,7 @@ use super::meeting::{Met, Script, meet};
 use super::outcome::{Judged, Outcome, over_tries};
 use super::plan::Plan;
 use super::row::{HOSTS, Placed};
+use super::stop::STOPPED;
 use super::turns::Turns;
 
 pub(crate) use self::seen::checks;
@@ -33,7 +34,22 @@ pub(crate) async fn judge(
     rows: &[Placed],
     turns: &Turns,
 ) -> Vec<Judged> {
-    let rows = || rows.iter().filter(|placed| placed.row.r#in.contains_key(HOSTS));
+    let of_hosts = || rows.iter().filter(|placed| placed.row.r#in.contains_key(HOSTS));
+    let meeting = judge_met(profile, server_name, plan, found, of_hosts, turns);
+    turns.stop.unless(meeting).await.unwrap_or_else(|| {
+        let stopped = Outcome::CouldNotRun(STOPPED.to_owned());
+        of_hosts().map(|placed| Judged::bare(&placed.row.id, &profile.id, stopped.clone())).collect()
+    })
+}
+
+async fn judge_met<'a, Rows: Iterator<Item = &'a Placed>>(
+    profile: &Arc<Profile>,
+    server_name: &str,
+    plan: &Plan,
+    found: &Discovered,
+    rows: impl Fn() -> Rows,
+    turns: &Turns,
+) -> Vec<Judged> {
     // The judge's own session reads no answer with another id; some hosts do.
     if let Some(reason) = found.unreachable.as_ref().filter(|_| found.misaddressed.is_empty()) {
         // Each host would wait for its own timeout.

@@ -35,6 +35,7 @@ mod rows;
 mod sdks;
 mod session;
 mod spread;
+mod stop;
 mod stream;
 mod target;
 mod turns;
@@ -50,6 +51,7 @@ pub use address::Address;
 pub use causes::{Cause, Weight, causes};
 pub(crate) use check::NO_LONG_CALL;
 pub(crate) use command_line::words as words_of_command;
+use discover::Discovered;
 pub use discover::VERSIONS;
 pub use duties::{Duty, Kept, duty};
 pub use findings::{About, Findings};
@@ -60,6 +62,7 @@ pub use outcome::{Differing, Evidence, Judged, Outcome};
 pub use plan::Plan;
 pub use row::{Area, Level, Needed, Placed, Row};
 pub use rows::all as rows;
+pub use stop::Stop;
 pub use stream::{Asked, events, hosts as host_columns, versions as version_columns};
 pub use target::{Inside, Program, Target};
 use turns::Turns;
@@ -78,10 +81,11 @@ pub enum News {
     },
 }
 
-/// Judges a server. Needs tokio's `LocalSet`; `progress` is called with each step.
-pub async fn judge(plan: &Plan, progress: &dyn Fn(News)) -> Findings {
+/// Judges a server. Needs tokio's `LocalSet`; `progress` is called with each step, and `stop` ends the run early.
+pub async fn judge(plan: &Plan, progress: &dyn Fn(News), stop: &Stop) -> Findings {
     let opening = |version, limit| progress(News::Opening(version, limit));
-    let (found, open) = discover::discover(&plan.target, &plan.versions, &opening).await;
+    let discovered = stop.unless(discover::discover(&plan.target, &plan.versions, &opening)).await;
+    let (found, open) = discovered.unwrap_or_else(|| (Discovered::never_answered(), BTreeMap::new()));
     let found = Rc::new(found);
     let older = found.only_older().filter(|older| !plan.demanded && !plan.versions.contains(older));
     let wanted: Vec<Version> = older.into_iter().chain(plan.versions.iter().copied()).collect();
@@ -102,7 +106,7 @@ pub async fn judge(plan: &Plan, progress: &dyn Fn(News)) -> Findings {
     };
     progress(News::Asked { done: 0, total });
     let name = plan.name.clone().unwrap_or_else(|| configured_name(found.name.as_deref()));
-    let turns = Turns::new(plan.at_once);
+    let turns = Turns::new(plan.at_once, stop.clone());
     let runs = meetings.iter().map(|profile| async {
         let judged = hosts::judge(profile, &name, plan, &found, &rows, &turns).await;
         done();
@@ -112,10 +116,12 @@ pub async fn judge(plan: &Plan, progress: &dyn Fn(News)) -> Findings {
     let (mut protocol, mut met) =
         futures_util::future::join(protocol, futures_util::future::join_all(runs)).await;
     let of_run = (&mut protocol[..], &mut met[..]);
-    by_itself::confirm((plan, &name), &found, (&meetings, &turns), of_run).await;
+    let confirming = by_itself::confirm((plan, &name), &found, (&meetings, &turns), of_run);
+    // An end that was not confirmed passed beside other servers.
+    stop.unless(confirming).await;
     // A row alone does not show whose fault it is.
     let of_all = self::rows().unwrap_or_default();
-    let signs = if plan.named { sdks::signs(of_all, &protocol) } else { Vec::new() };
+    let signs = if plan.named && !stop.is_wished() { sdks::signs(of_all, &protocol) } else { Vec::new() };
     let shown = if signs.is_empty() {
         Vec::new()
     } else {
@@ -134,7 +140,8 @@ pub async fn judge(plan: &Plan, progress: &dyn Fn(News)) -> Findings {
         unreachable: found.unreachable.clone(),
     };
     let hosts = met.into_iter().flatten().collect();
-    let mut findings = Findings { about, versions, protocol, hosts, sdks };
+    let is_stopped = stop.is_wished();
+    let mut findings = Findings { about, versions, protocol, hosts, sdks, is_stopped };
     mask::findings(&mut findings, &plan.wishes.secrets);
     findings
 }

@@ -16,6 +16,7 @@ use super::outcome::{Evidence, Judged, Outcome, over_tries};
 use super::plan::Plan;
 use super::row::{Level, Placed};
 use super::session::Session;
+use super::stop::STOPPED;
 use super::target::Target;
 use super::turns::Turns;
 use super::wire::Record;
@@ -49,6 +50,8 @@ struct Told {
     outcomes: BTreeMap<&'static str, Outcome>,
     /// Why it ended early.
     trouble: Option<String>,
+    /// Whether the run was stopped before its end.
+    is_cut: bool,
     /// Whether no other question used its connections before.
     is_alone: bool,
     record: Record,
@@ -320,6 +323,9 @@ impl Question<'_> {
             let _turn = self.turns.beside().await;
             self.once(probe, again).await
         };
+        if second.is_cut {
+            return first.given_up();
+        }
         let was_shared = matches!(from, Origin::Shared(_));
         let same = first.failing() == second.failing();
         if second.is_failing() && (same || was_shared) {
@@ -329,6 +335,9 @@ impl Question<'_> {
             let _turn = self.turns.alone().await;
             self.once(probe, None).await
         };
+        if third.is_cut {
+            return first.given_up();
+        }
         if !second.is_failing() && !third.is_failing() {
             return third;
         }
@@ -355,10 +364,23 @@ impl Question<'_> {
     async fn once(&self, probe: &'static Probe, pool: Option<&Rc<Pool>>) -> Told {
         let (target, wishes) = (&self.plan.target, &self.plan.wishes);
         let mut lab = Lab::new(target, self.version, wishes, self.found, probe.name, pool);
-        let trouble = (probe.run)(&mut lab).await.err().map(|trouble| trouble.0);
+        let ended = self.turns.stop.unless((probe.run)(&mut lab)).await;
         let is_alone = !lab.was_lent();
         let (outcomes, record) = lab.finish();
-        Told { probe, outcomes, trouble, is_alone, record, elsewhere: BTreeMap::new() }
+        let told = |outcomes, trouble| Told {
+            probe,
+            outcomes,
+            trouble,
+            is_cut: false,
+            is_alone,
+            record,
+            elsewhere: BTreeMap::new(),
+        };
+        match ended {
+            Some(ended) => told(outcomes, ended.err().map(|trouble| trouble.0)),
+            // What it had told so far might have been told otherwise at its end.
+            None => told(BTreeMap::new(), None).given_up(),
+        }
     }
 }
 
@@ -385,6 +407,15 @@ impl Told {
         };
         let elsewhere = not_there.filter_map(of_other).collect();
         Self { outcomes, elsewhere, ..tries.swap_remove(bad) }
+    }
+
+    /// Takes back what did not hold: the run was stopped before it could be asked to its end, or again.
+    fn given_up(mut self) -> Self {
+        for check in self.failing() {
+            self.outcomes.insert(check, Outcome::CouldNotRun(STOPPED.to_owned()));
+        }
+        self.is_cut = true;
+        self
     }
 
     /// The conversation in which a check failed.
@@ -452,6 +483,9 @@ fn wire<'a>(rule: &str, told: &'a [Told]) -> (Outcome, &'a [WireLine]) {
     if !evidence.is_empty() {
         let first = told.iter().find(|told| told.record.broken.iter().any(|broken| broken.rule == rule));
         return (Outcome::Failed(evidence), first.map_or(&[], |told| &told.record.transcript));
+    }
+    if told.iter().any(|told| told.is_cut) {
+        return (Outcome::CouldNotRun(STOPPED.to_owned()), &[]);
     }
     let seen =
         |wanted: &str| told.iter().any(|told| told.record.seen.keys().any(|name| name.starts_with(wanted)));

@@ -3,12 +3,16 @@
 
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard, Semaphore, SemaphorePermit};
 
+use super::stop::Stop;
+
 /// The turns of one run.
 pub(crate) struct Turns {
     permits: Semaphore,
     all: u32,
     /// Read by questions that follow each other.
     in_turn: RwLock<()>,
+    /// Ends what has a turn, and what waits for one, when the run is stopped.
+    pub(crate) stop: Stop,
 }
 
 /// A turn while nothing else runs.
@@ -16,9 +20,9 @@ pub(crate) type Alone<'a> = (Option<SemaphorePermit<'a>>, RwLockWriteGuard<'a, (
 
 impl Turns {
     /// Turns for this many servers at once, at least one.
-    pub(crate) fn new(at_once: usize) -> Self {
+    pub(crate) fn new(at_once: usize, stop: Stop) -> Self {
         let all = u32::try_from(at_once).unwrap_or(u32::MAX).max(1);
-        Self { permits: Semaphore::new(all as usize), all, in_turn: RwLock::new(()) }
+        Self { permits: Semaphore::new(all as usize), all, in_turn: RwLock::new(()), stop }
     }
 
     /// A turn beside others. It ends when the value is dropped.

@@ -27,7 +27,8 @@ fn in_host(target: Target, host: &str, row: &str) -> Judged {
         hosts: hosts.iter().filter(|known| known.id == host).cloned().collect(),
         at_once: 1,
     };
-    let found = in_paused_time(async { conformance::judge(&plan, &|_| {}).await });
+    let found =
+        in_paused_time(async { conformance::judge(&plan, &|_| {}, &conformance::Stop::default()).await });
     let [judged] = found.hosts.as_slice() else { panic!("{row} on {host}: {:?}", found.hosts) };
     judged.clone()
 }

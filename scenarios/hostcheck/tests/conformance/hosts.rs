@@ -322,7 +322,8 @@ fn find(server: Older, row: &str, on: &[&str]) -> Findings {
         .start_paused(true)
         .build()
         .expect("a runtime");
-    tokio::task::LocalSet::new().block_on(&runtime, conformance::judge(&plan, &|_| {}))
+    tokio::task::LocalSet::new()
+        .block_on(&runtime, conformance::judge(&plan, &|_| {}, &conformance::Stop::default()))
 }
 
 fn tool(name: &str, more: &Value) -> Value {

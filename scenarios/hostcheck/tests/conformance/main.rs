@@ -9,6 +9,7 @@ mod refusals;
 mod scripted;
 mod sdks;
 mod slow;
+mod stopped;
 mod tiny;
 mod web;
 mod zoo;

@@ -158,7 +158,7 @@ fn judge(fault: Fault, rows: impl Fn(&str) -> bool, versions: &[Version]) -> Fin
 
 fn judge_as(fault: Fault, rows: impl Fn(&str) -> bool, versions: &[Version], demanded: bool) -> Findings {
     let plan = plan(fault, rows, versions, demanded);
-    in_paused_time(async { conformance::judge(&plan, &|_| {}).await })
+    in_paused_time(async { conformance::judge(&plan, &|_| {}, &conformance::Stop::default()).await })
 }
 
 pub(crate) fn in_paused_time<T>(work: impl Future<Output = T>) -> T {
@@ -206,7 +206,7 @@ fn a_server_that_ends_at_whatever_notification_has_one_cause() {
 fn a_quick_run_finds_the_same_faults_in_the_rows_that_it_asks() {
     let quick = |fault, version| {
         let plan = Plan { full: false, ..plan(fault, |_| true, &[version], false) };
-        in_paused_time(async { conformance::judge(&plan, &|_| {}).await })
+        in_paused_time(async { conformance::judge(&plan, &|_| {}, &conformance::Stop::default()).await })
     };
     let (mut survived, mut found) = (Vec::new(), 0);
     for (fault, row, version) in MUTANTS {
@@ -243,7 +243,8 @@ fn a_quick_run_starts_a_healthy_server_once_for_each_version_and_twice_more_in_e
     let wishes = Arc::new(Wishes { quick: true, seed: 1, ..Wishes::default() });
     let plan =
         Plan { target: counting, wishes, full: false, ..plan(Fault::None, |_| true, &VERSIONS, false) };
-    let found = in_paused_time(async { conformance::judge(&plan, &|_| {}).await });
+    let found =
+        in_paused_time(async { conformance::judge(&plan, &|_| {}, &conformance::Stop::default()).await });
     assert_eq!(found.versions, [OLD, NEW], "both eras are judged");
     // A call that lasts is given up together with its connection.
     let given_up = 1;
@@ -266,7 +267,8 @@ fn named_rows_are_asked_by_the_means_of_a_quick_run() {
                 total.set(all);
             }
         };
-        let found = in_paused_time(async { conformance::judge(&plan, &news).await });
+        let found =
+            in_paused_time(async { conformance::judge(&plan, &news, &conformance::Stop::default()).await });
         (found, total.get())
     };
     let failed = |found: &Findings| {
@@ -285,8 +287,9 @@ fn named_rows_are_asked_by_the_means_of_a_quick_run() {
 fn a_line_at_the_end_of_a_server_is_seen_in_every_version_of_a_quick_run() {
     let wishes = Arc::new(Wishes { quick: true, seed: 1, ..Wishes::default() });
     let all = plan(Fault::SaysGoodbye, |_| true, &VERSIONS, false);
-    let found =
-        in_paused_time(async { conformance::judge(&Plan { wishes, full: false, ..all }, &|_| {}).await });
+    let found = in_paused_time(async {
+        conformance::judge(&Plan { wishes, full: false, ..all }, &|_| {}, &conformance::Stop::default()).await
+    });
     let judged: Vec<_> = found.protocol.iter().filter(|one| one.row == "stdio.only-messages").collect();
     assert_eq!(judged.len(), 2, "both eras are judged");
     for one in judged {
@@ -400,7 +403,8 @@ fn a_list_without_a_result_is_one_fault_and_not_that_of_all_who_ask_for_it() {
         let hosts = hostcheck::host::all().expect("the profiles");
         let hosts = hosts.iter().filter(|host| host.id == "claude-code@2.1.330").cloned().collect();
         let plan = Plan { hosts, full, ..plan(Fault::ListsNothing, |_| true, &[OLD, NEW], false) };
-        let found = in_paused_time(async { conformance::judge(&plan, &|_| {}).await });
+        let found =
+            in_paused_time(async { conformance::judge(&plan, &|_| {}, &conformance::Stop::default()).await });
         let failed = |judged: &[conformance::Judged]| -> BTreeSet<String> {
             let failed =
                 judged.iter().filter(|one| matches!(one.outcome, Outcome::Failed(_) | Outcome::Flaky(_)));
@@ -445,7 +449,9 @@ fn a_server_that_never_answers_is_given_up_soon_after_the_time_of_one_start() {
     let news = std::cell::RefCell::new(Vec::new());
     let judged = async {
         let began = tokio::time::Instant::now();
-        let found = conformance::judge(&plan, &|one| news.borrow_mut().push(one)).await;
+        let found =
+            conformance::judge(&plan, &|one| news.borrow_mut().push(one), &conformance::Stop::default())
+                .await;
         (found, began.elapsed())
     };
     let (found, took) = in_paused_time(judged);

@@ -80,7 +80,7 @@ fn plan(target: Target, row: &str) -> Plan {
 }
 
 fn judge_by(plan: &Plan) -> Findings {
-    in_paused_time(async { conformance::judge(plan, &|_| {}).await })
+    in_paused_time(async { conformance::judge(plan, &|_| {}, &conformance::Stop::default()).await })
 }
 
 /// Tools that only read and need the text `a`.

@@ -263,7 +263,7 @@ fn judge(fault: Fault, rows: impl Fn(&str) -> bool, version: Version) -> Finding
             hosts: Vec::new(),
             at_once: 16,
         };
-        conformance::judge(&plan, &|_| {}).await
+        conformance::judge(&plan, &|_| {}, &conformance::Stop::default()).await
     })
 }
 
@@ -404,7 +404,7 @@ fn a_server_that_wants_a_token_is_named_and_judged_with_it() {
             hosts: Vec::new(),
             at_once: 16,
         };
-        conformance::judge(&plan, &|_| {}).await
+        conformance::judge(&plan, &|_| {}, &conformance::Stop::default()).await
     });
     let passed = found.protocol.iter().filter(|judged| judged.outcome == Outcome::Passed).count();
     assert!(passed > 5, "{:?}", found.protocol);

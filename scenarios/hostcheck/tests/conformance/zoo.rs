@@ -77,7 +77,8 @@ fn newest() -> Vec<Arc<Host>> {
 
 fn judge(fault: Fault, hosts: &[Arc<Host>]) -> Broken {
     let plan = Plan { hosts: hosts.to_vec(), ..plan(fault, |row| row != LEFT_OUT, &[OLD, NEW], false) };
-    let found: Findings = in_paused_time(async { conformance::judge(&plan, &|_| {}).await });
+    let found: Findings =
+        in_paused_time(async { conformance::judge(&plan, &|_| {}, &conformance::Stop::default()).await });
     let mut broken = Broken::default();
     for Judged { row, column, outcome, .. } in found.protocol {
         match outcome {
