@@ -49,6 +49,38 @@ fn a_listing_in_json_is_one_object_a_line() {
     assert!(rows.iter().all(|row| row["id"].as_str().is_some_and(|id| id.starts_with("handshake."))));
 }
 
+/// The sign that it listens is the kernel's list of the signals that a process catches.
+#[test]
+#[cfg(target_os = "linux")]
+#[expect(clippy::disallowed_methods, reason = "the test looks at a process and waits in real time")]
+fn a_run_that_is_interrupted_reports_what_was_played() {
+    use nix::sys::signal::{Signal, kill};
+    use nix::unistd::Pid;
+
+    let folder = tempfile::tempdir().expect("a folder");
+    let out = folder.path().join("out").display().to_string();
+    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("simulation"));
+    command.args(["run", "handshake", "--mode", "sim", "--seeds", "60", "--all-hosts", "--out", &out]);
+    let command = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
+    let running = command.spawn().expect("simulation starts");
+    let listens = || {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", running.id())).unwrap_or_default();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        caught.is_some_and(|mask| mask & (1 << (Signal::SIGINT as u32 - 1)) != 0)
+    };
+    while !listens() {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    kill(Pid::from_raw(running.id().try_into().expect("a pid")), Signal::SIGINT).expect("it runs");
+    let output = running.wait_with_output().expect("it ends");
+    let (screen, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(3), "{screen}{said}");
+    assert!(said.contains("stopping: what plays now is awaited"), "{said}");
+    assert!(screen.contains("\nstopped before its end: "), "{screen}");
+    assert!(std::path::Path::new(&out).join("report.html").exists(), "{screen}");
+}
+
 #[rstest]
 #[case(&["run", "delivry"], "did you mean `delivery`?")]
 #[case(&["run", "--host", "claude-cod"], "did you mean `claude-code`?")]

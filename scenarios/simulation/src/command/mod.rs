@@ -5,6 +5,7 @@
 mod asking;
 mod bench;
 mod idle;
+mod interrupt;
 mod keep;
 mod list;
 mod live;

@@ -3,7 +3,7 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use hostcheck::command::select::hosts as hosts_named;
 use hostcheck::command::{output, server};
@@ -12,13 +12,14 @@ use hostcheck::host::Host;
 use hostcheck::print::{out, warn};
 use reports::event::{CellFinished, EVENTS_VERSION, Event, RunFinished, RunStarted, ServerUnderTest, Shard};
 
+use super::interrupt;
 use super::keep::{self, Corpus};
 use super::select;
 use super::server_binary::{agent_binary, server_binary};
 use super::slowest::Slowest;
 use crate::faults::{FaultProfile, PROFILES};
 use crate::plan::{self, Cell, Selection};
-use crate::run::{News, Repeats, Settings, run_all};
+use crate::run::{News, Repeats, Settings, run_all, was_stopped};
 use crate::scenario::Mode;
 
 /// Seeds a cell in sim mode when none are asked for.
@@ -194,34 +195,42 @@ pub(super) fn main(args: &Args) -> Outcome {
     let jobs = args.jobs.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
     let progress = Progress::new(sim.len() + process.len());
     let slowest = Slowest::default();
-    let play_sim = || {
-        run_all(&sim, &settings, jobs, &|news| {
-            if let News::Ended { cell: Cell { scenario, unplayed: None, .. }, took, .. } = &news {
-                slowest.note(scenario.id(), *took);
-            }
-            progress.tell(&news);
-        })
+    let is_over = interrupt::listen()?;
+    let tell_sim = |news: News<'_>| {
+        if let News::Ended { cell: Cell { scenario, unplayed: None, .. }, took, .. } = &news {
+            slowest.note(scenario.id(), *took);
+        }
+        progress.tell(&news);
     };
+    let play_sim = || run_all(&sim, &settings, jobs, &tell_sim, &is_over);
     let process_jobs = if sim.is_empty() { PROCESS_JOBS } else { PROCESS_JOBS_BESIDE };
-    let play_process = || run_all(&process, &settings, process_jobs, &|news| progress.tell(&news));
+    let tell_process = |news: News<'_>| progress.tell(&news);
+    let play_process = || run_all(&process, &settings, process_jobs, &tell_process, &is_over);
     let ((sim_results, sim_time), (process_results, process_time)) =
         side_by_side(|| timed(play_sim), || timed(play_process));
     progress.end();
 
     let broken = if args.is_replay() { Vec::new() } else { keep::broken(&sim, &sim_results) };
     let simulated_ms: u64 = sim_results.iter().map(|cell| cell.elapsed_ms).sum();
+    let played = |cells: &[Cell], results: &[CellFinished], counts: &dyn Fn(&Cell) -> bool| {
+        let both = cells.iter().zip(results);
+        both.filter(|(cell, result)| cell.unplayed.is_none() && !was_stopped(result) && counts(cell)).count()
+    };
+    let (played_sim, again) = (
+        played(&sim, &sim_results, &|_| true),
+        played(&sim, &sim_results, &|cell| settings.repeats.has(cell)),
+    );
+    let played_process = played(&process, &process_results, &|_| true);
     let results: Vec<CellFinished> = sim_results.into_iter().chain(process_results).collect();
+    let left = results.iter().filter(|result| was_stopped(result)).count();
     let events = events(args, &selection, &columns, results);
     let exit_code = output::finish(&args.out, events, &args.against, args.shown())?;
-    let played = sim.iter().filter(|cell| cell.unplayed.is_none()).count() as u64;
-    let again =
-        sim.iter().filter(|cell| cell.unplayed.is_none() && settings.repeats.has(cell)).count() as u64;
     let simulated_hours = to_f64(simulated_ms) / 3_600_000.0;
     if !sim.is_empty() {
         out(&format!(
-            "sim: {played} cells in {sim_time:.1} s, {:.0} plays per second, {again} of them played twice; \
+            "sim: {played_sim} cells in {sim_time:.1} s, {:.0} plays per second, {again} of them played twice; \
              {simulated_hours:.1} simulated hours, {:.0} per second",
-            to_f64(played + again) / sim_time.max(0.001),
+            to_f64((played_sim + again) as u64) / sim_time.max(0.001),
             simulated_hours / sim_time.max(0.001)
         ));
     }
@@ -229,9 +238,11 @@ pub(super) fn main(args: &Args) -> Outcome {
         out(&slowest.table(most, jobs));
     }
     if !process.is_empty() {
-        let played = process.iter().filter(|cell| cell.unplayed.is_none()).count();
         let beside = if sim.is_empty() { "" } else { ", at the same time" };
-        out(&format!("process: {played} cells in {process_time:.1} s{beside}"));
+        out(&format!("process: {played_process} cells in {process_time:.1} s{beside}"));
+    }
+    if left > 0 {
+        out(&format!("stopped before its end: {left} of {} cells have no result", sim.len() + process.len()));
     }
     if args.is_glance() {
         out(
@@ -352,6 +363,7 @@ struct Progress {
     total: usize,
     done: AtomicUsize,
     failed: AtomicUsize,
+    is_stopped: AtomicBool,
     shown: bool,
 }
 
@@ -361,6 +373,7 @@ impl Progress {
             total,
             done: AtomicUsize::new(0),
             failed: AtomicUsize::new(0),
+            is_stopped: AtomicBool::new(false),
             shown: std::io::stderr().is_terminal(),
         }
     }
@@ -372,6 +385,11 @@ impl Progress {
                 self.end();
                 warn(&format!("still playing after {seconds} s: {}\n  {}", cell.name(), cell.replay()));
             }
+            News::Stopped if !self.is_stopped.swap(true, Ordering::Relaxed) => {
+                self.end();
+                warn("stopping: what plays now is awaited, the rest is left out; once more ends it at once");
+            }
+            News::Stopped => {}
         }
     }
 

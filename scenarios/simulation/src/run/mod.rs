@@ -48,5 +48,5 @@ pub(crate) use cell::NOT_REPEATABLE;
 pub use cell::{Keep, Repeats, Settings, run_cell};
 pub(crate) use installed::InstalledAgents;
 pub(crate) use jobs::Jobs;
-pub use pool::{News, run_all};
+pub use pool::{News, run_all, was_stopped};
 pub(crate) use random::drawn;
