@@ -35,7 +35,8 @@ impl Purpose {
 
     /// Whether it includes a record in this state.
     pub const fn brings(self, state: DeliveryState) -> bool {
-        let is_shown = matches!(state, DeliveryState::Shown | DeliveryState::Pending);
+        let is_shown =
+            matches!(state, DeliveryState::Shown | DeliveryState::Doubtful | DeliveryState::Pending);
         state.may(self.moves()) && !(is_shown && matches!(self, Self::TellNew))
     }
 }

@@ -10,8 +10,11 @@ pub enum DeliveryState {
     New,
     /// A carrier claimed and pushed it. Whether the model saw it is not known.
     Pushed,
-    /// A hook, `entraclaw wait` or a peek has shown it, or an answer with it was given back. No session holds it.
+    /// A hook, `entraclaw wait` or a peek has shown it. No session holds it.
     Shown,
+    /// An answer with it was given back, or went to a session that ended long ago. Whether the model saw it is not known, and
+    /// no session holds it.
+    Doubtful,
     /// An answer of this session holds it and has not left yet.
     HandedOut,
     /// An answer of this session with it has left, and the consumer has made no call since.
@@ -53,10 +56,11 @@ pub enum Move {
 
 impl DeliveryState {
     /// All states, from new to acknowledged.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::New,
         Self::Pushed,
         Self::Shown,
+        Self::Doubtful,
         Self::HandedOut,
         Self::Pending,
         Self::PendingElsewhere,
@@ -70,15 +74,16 @@ impl DeliveryState {
     pub const fn after(self, by: Move) -> Option<Self> {
         use DeliveryState as S;
         match (self, by) {
-            (S::New | S::Pushed | S::Shown | S::Pending | S::Orphaned | S::OrphanPushed, Move::HandOut) => {
-                Some(S::HandedOut)
-            }
+            (
+                S::New | S::Pushed | S::Shown | S::Doubtful | S::Pending | S::Orphaned | S::OrphanPushed,
+                Move::HandOut,
+            ) => Some(S::HandedOut),
             (S::HandedOut, Move::Finish) => Some(S::Pending),
             // An id counts only where the consumer was shown it, for ids are unique within a conversation at best.
             (S::New | S::Acknowledged, Move::Acknowledge) => None,
             (_, Move::Acknowledge) => Some(S::Acknowledged),
-            (S::HandedOut | S::Pending, Move::GiveBack) => Some(S::Shown),
-            (S::New | S::Pushed | S::Shown, Move::Peek | Move::Tell) => Some(S::Shown),
+            (S::HandedOut | S::Pending, Move::GiveBack) => Some(S::Doubtful),
+            (S::New | S::Pushed | S::Shown | S::Doubtful, Move::Peek | Move::Tell) => Some(S::Shown),
             (S::Pending, Move::Peek | Move::Tell) => Some(S::Pending),
             (S::Orphaned | S::OrphanPushed, Move::Tell) => Some(S::Shown),
             (S::Orphaned | S::OrphanPushed, Move::Peek) => Some(self),
@@ -99,6 +104,11 @@ impl DeliveryState {
     /// Whether it was shown other than by a push, so that a repetition is marked `redelivered`.
     pub const fn was_shown(self) -> bool {
         !matches!(self, Self::New | Self::Pushed)
+    }
+
+    /// Whether the model knows it as far as a carrier can tell. Of the others it is not known, or surely not.
+    pub const fn is_known_to_the_model(self) -> bool {
+        matches!(self, Self::Pushed | Self::Shown | Self::Pending | Self::OrphanPushed)
     }
 
     /// Whether the consumer has acknowledged it, or an open answer of this session or any answer of another one holds it.

@@ -176,6 +176,8 @@ pub(super) struct Ledger {
     pub(super) shown: Marks,
     /// What the consumer was pushed.
     pub(super) pushed: Marks,
+    /// What was in an answer that was given back, and was not shown since.
+    pub(super) given_back: Marks,
     pub(super) announced: Option<Announced>,
     pub(super) slots: BTreeMap<u16, Slot>,
     /// The newest record that was acknowledged.
@@ -204,6 +206,7 @@ impl Ledger {
             }
             Note::HandOut { slot, spans, at } => {
                 self.shown.insert(spans);
+                self.given_back.remove(spans);
                 for other in self.slots.values_mut() {
                     other.held.retain(|seq, _| !spans.iter().any(|span| span.seq() == *seq));
                 }
@@ -213,6 +216,7 @@ impl Ledger {
             }
             Note::Show { spans, orphaned_by } => {
                 self.shown.insert(spans);
+                self.given_back.remove(spans);
                 for slot in orphaned_by {
                     if let Some(slot) = self.slots.get_mut(slot) {
                         slot.held.retain(|_, held| !spans.iter().any(|span| span.covers(held.span)));
@@ -237,6 +241,9 @@ impl Ledger {
             }
             Note::Announce(announced) => self.announced = Some(*announced),
             Note::GiveBack { slot, spans } => {
+                let is_open = |span: &&Span| !self.acked.has(span.0, span.seq());
+                let open: Vec<Span> = spans.iter().filter(is_open).copied().collect();
+                self.given_back.insert(&open);
                 if let Some(slot) = self.slots.get_mut(slot) {
                     slot.held.retain(|seq, _| !spans.iter().any(|span| span.seq() == *seq));
                 }
@@ -249,6 +256,7 @@ impl Ledger {
     fn acknowledge(&mut self, spans: &[Span], newest: Option<&Newest>) {
         self.acked.insert(spans);
         self.shown.insert(spans);
+        self.given_back.remove(spans);
         for slot in self.slots.values_mut() {
             slot.held.retain(|seq, held| !self.acked.channels[held.span.0.index()].contains(*seq));
         }
@@ -305,6 +313,11 @@ impl Ledger {
             if !spans.is_empty() {
                 notes.push(Note::Push { spans, orphaned_by: vec![slot] });
             }
+        }
+        let given_back = self.given_back.spans();
+        if !given_back.is_empty() {
+            // No slot holds them any more.
+            notes.push(Note::GiveBack { slot: ORPHANS_SLOT, spans: given_back });
         }
         // After the notes of the sessions, because a session that begins removes the announcements of its
         // slot.
@@ -383,6 +396,26 @@ mod tests {
         let before = ledger(&story());
         let after = ledger(&before.to_notes());
         assert_eq!(after, Ledger { generation: 4, ..before });
+    }
+
+    #[test]
+    fn what_was_given_back_is_known_until_it_is_shown_and_after_a_rewriting() {
+        let mut notes = story();
+        notes.push(Note::HandOut { slot: 0, spans: vec![Span(T, 5, 5), Span(T, 6, 6)], at: None });
+        notes.push(Note::GiveBack { slot: 0, spans: vec![Span(T, 3, 3), Span(T, 5, 5), Span(T, 6, 6)] });
+        let given_back = ledger(&notes);
+        assert_eq!(given_back.given_back.spans(), [Span(T, 5, 6)], "and not what was acknowledged");
+        assert_eq!(ledger(&given_back.to_notes()), Ledger { generation: 4, ..given_back });
+        let shown = [
+            Note::HandOut { slot: 1, spans: vec![Span(T, 5, 5)], at: None },
+            Note::Show { spans: vec![Span(T, 5, 5)], orphaned_by: Vec::new() },
+            Note::Ack { spans: vec![Span(T, 5, 5)], newest: None },
+        ];
+        for note in shown {
+            let mut ledger = ledger(&notes);
+            ledger.apply(&note);
+            assert_eq!(ledger.given_back.spans(), [Span(T, 6, 6)], "{note:?}");
+        }
     }
 
     #[test]

@@ -228,7 +228,8 @@ impl Mailbox {
     }
 
     /// Acknowledges the messages with these ids. Only messages that the consumer was shown or pushed count, because ids are
-    /// unique within a conversation at best. Returns how many records that retired.
+    /// unique within a conversation at best. Where it is not known whether the model saw them, the oldest with an id counts, and
+    /// no edit of it: the others come again. Returns how many records that retired.
     pub fn acknowledge_ids(&mut self, ids: &[&str]) -> Result<usize> {
         let _lock = self.begin()?;
         let journal = self.journal.clone();
@@ -253,10 +254,24 @@ impl Mailbox {
         }
         drop(core);
         let standing = Standing::of(self);
-        let may_be_named = |entry: &Arc<Entry>| {
-            standing.state(entry.record.channel, entry.record.seq).may(Move::Acknowledge)
-        };
-        let items = named.iter().filter(|entry| may_be_named(entry)).map(|entry| Item::new(entry)).collect();
+        let mut by_id: BTreeMap<&str, BTreeMap<u64, (&Arc<Entry>, DeliveryState)>> = BTreeMap::new();
+        for entry in &named {
+            let state = standing.state(entry.record.channel, entry.record.seq);
+            if state.may(Move::Acknowledge) {
+                by_id.entry(&entry.record.id).or_default().insert(entry.record.seq, (entry, state));
+            }
+        }
+        let mut items = Vec::new();
+        for of_id in by_id.values() {
+            let known = of_id.values().filter(|(_, state)| state.is_known_to_the_model());
+            let before = items.len();
+            items.extend(known.map(|(entry, _)| Item::new(entry)));
+            // A session that goes on with the conversation of another one answers what that one was shown.
+            let oldest = of_id.values().next().filter(|(entry, _)| entry.record.edit_of.is_none());
+            if items.len() == before {
+                items.extend(oldest.map(|(entry, _)| Item::new(entry)));
+            }
+        }
         Ok(self.retire(items))
     }
 

@@ -10,6 +10,7 @@ mod interleaved;
 mod lost;
 mod lost_alive;
 mod model;
+mod named;
 mod notices;
 mod order;
 mod real_disk;

@@ -34,7 +34,11 @@ impl<'a> Standing<'a> {
         if self.mailbox.is_in_an_open_answer(seq) {
             return DeliveryState::HandedOut;
         }
-        self.holder(seq).map_or(DeliveryState::Shown, |(slot, held)| self.held(slot, seq, held))
+        match self.holder(seq) {
+            Some((slot, held)) => self.held(slot, seq, held),
+            None if ledger.given_back.has(channel, seq) => DeliveryState::Doubtful,
+            None => DeliveryState::Shown,
+        }
     }
 
     /// The records that no other answer may include, by place: those that open answers of this session or other running
@@ -74,7 +78,7 @@ impl<'a> Standing<'a> {
         } else if self.is_living(slot) {
             DeliveryState::PendingElsewhere
         } else if self.mailbox.known.older.contains(&seq) {
-            DeliveryState::Shown
+            DeliveryState::Doubtful
         } else if held.is_pushed_again {
             DeliveryState::OrphanPushed
         } else {
