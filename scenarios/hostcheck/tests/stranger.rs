@@ -280,7 +280,8 @@ fn a_run_that_is_interrupted_tells_what_it_found_and_leaves_no_server() {
         folder.path(),
         &format!("echo $$ >>'{started}'\ntrap '' INT TERM\n{ONE_TOOL}\nexec sleep 60\n"),
     );
-    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("hostcheck"));
+    let mut command = std::process::Command::new("nohup");
+    command.stdin(std::process::Stdio::null()).arg(assert_cmd::cargo::cargo_bin!("hostcheck"));
     command.args(["run", "--server", &server, "--out", &at("out").display().to_string()]);
     let output = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
     let running = output.spawn().expect("hostcheck starts");
@@ -292,10 +293,12 @@ fn a_run_that_is_interrupted_tells_what_it_found_and_leaves_no_server() {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     let of_run = Pid::from_raw(running.id().try_into().expect("a pid"));
+    // Its terminal closes, which it was to outlive.
+    kill(of_run, Signal::SIGHUP).expect("it runs");
     kill(of_run, Signal::SIGINT).expect("it runs");
     let output = running.wait_with_output().expect("it ends");
     let (screen, said) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(said.contains("SIGINT: the run is stopped, and what it has found follows ("), "{said}");
+    assert!(said.starts_with("SIGINT: the run is stopped, and what it has found follows ("), "{said}");
     assert!(screen.contains("\nstopped    before its end"), "{screen}");
     assert!(screen.contains(": the run was stopped\n"), "{screen}");
     let page = std::fs::read_to_string(at("out/overview.md")).expect("an overview");

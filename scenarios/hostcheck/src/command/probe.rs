@@ -90,7 +90,7 @@ fn serve(args: &Args) -> Outcome {
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let code = runtime.block_on(async {
-        let signals = Signals::new()?;
+        let signals = Signals::of_a_host()?;
         #[expect(clippy::disallowed_methods, reason = "the probe is a stdio server; this is its edge")]
         let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
         anyhow::Ok(drive(Tracer::new(args.opening.clone()), input, output, || signals.next(), tell).await?)

@@ -122,7 +122,7 @@ pub fn main(
     let tell = |news| progress.tell(news);
     let stop = Stop::default();
     let judged = async {
-        let signals = Signals::new()?;
+        let signals = Signals::to_stop()?;
         anyhow::Ok(tokio::select! {
             biased;
             found = conformance::judge(&plan, &tell, &stop) => Some(found),

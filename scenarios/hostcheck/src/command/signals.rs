@@ -12,19 +12,25 @@ pub(super) struct Signals(Rc<RefCell<Vec<(&'static str, tokio::signal::unix::Sig
 
 #[cfg(unix)]
 impl Signals {
-    pub(super) fn new() -> anyhow::Result<Self> {
+    /// Those of a person and of a time limit. A terminal that closes is none of them: what `nohup` starts goes on then.
+    pub(super) fn to_stop() -> anyhow::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
 
-        let kinds = [
-            ("SIGINT", SignalKind::interrupt()),
-            ("SIGTERM", SignalKind::terminate()),
-            ("SIGHUP", SignalKind::hangup()),
-        ];
         let mut all = Vec::new();
-        for (name, kind) in kinds {
+        for (name, kind) in [("SIGINT", SignalKind::interrupt()), ("SIGTERM", SignalKind::terminate())] {
             all.push((name, signal(kind).with_context(|| format!("cannot wait for {name}"))?));
         }
         Ok(Self(Rc::new(RefCell::new(all))))
+    }
+
+    /// Those with which a host may end its server.
+    pub(super) fn of_a_host() -> anyhow::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        let all = Self::to_stop()?;
+        let hangup = signal(SignalKind::hangup()).context("cannot wait for SIGHUP")?;
+        all.0.borrow_mut().push(("SIGHUP", hangup));
+        Ok(all)
     }
 
     /// The name of the next one.
@@ -48,8 +54,13 @@ pub(super) struct Signals(Rc<RefCell<()>>);
 #[cfg(not(unix))]
 impl Signals {
     #[expect(clippy::unnecessary_wraps, reason = "on Unix it may fail")]
-    pub(super) fn new() -> anyhow::Result<Self> {
+    pub(super) fn to_stop() -> anyhow::Result<Self> {
         Ok(Self(Rc::default()))
+    }
+
+    /// None either.
+    pub(super) fn of_a_host() -> anyhow::Result<Self> {
+        Self::to_stop()
     }
 
     /// The name of the next one.
