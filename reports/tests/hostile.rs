@@ -368,7 +368,11 @@ fn any_stream() -> impl Strategy<Value = Stream> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: ProptestConfig::default().cases / 5,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn any_run_renders_and_nothing_comes_to_life(stream in any_stream()) {

@@ -30,7 +30,11 @@ fn bytes(stream: &Stream) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig {
+        cases: ProptestConfig::default().cases / 10,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    })]
 
     #[test]
     fn shards_in_any_order_make_the_run_to_the_byte(of in 1_u32..40, turn in 0_usize..40) {

@@ -79,7 +79,7 @@ fn after_a_change_of_the_size_the_screen_is_as_if_it_was_drawn_at_once() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 5))]
 
     #[test]
     fn no_text_breaks_the_screen(pieces in proptest::collection::vec(".{0,20}|[漢👍🏽a-b \u{1b}\u{301}\n]{0,30}", 1..12)) {

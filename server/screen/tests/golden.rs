@@ -93,7 +93,7 @@ fn a_text_stands_at_the_first_column_only_behind_a_label() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
 
     #[test]
     fn no_size_is_too_small(width in 1_u16..100, height in 1_u16..40, state in 0_usize..10, wider in 1_u16..100) {

@@ -48,7 +48,7 @@ fn apply(b: &mut Bench, step: &Step, ids: &[String], touched: &mut Vec<String>) 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     /// Whatever happens between two pages, an untouched message comes exactly once; by creation, all do.
     #[test]

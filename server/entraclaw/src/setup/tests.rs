@@ -348,8 +348,6 @@ fn the_extension_is_javascript_with_this_machines_program_in_it() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
-
     /// For any text and host, setup and removal restore the same bytes, even without the backup and with a setup of other
     /// carriers in between.
     #[test]

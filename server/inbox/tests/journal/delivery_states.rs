@@ -222,8 +222,6 @@ impl World {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
-
     #[test]
     fn every_delivery_stands_where_the_table_says(steps in prop::collection::vec(step(), 1..60)) {
         let mut world = World::new();

@@ -382,7 +382,6 @@ impl World {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 256,
         failure_persistence: None,
         max_shrink_iters: 2_000,
         ..ProptestConfig::default()

@@ -520,7 +520,6 @@ impl World {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 256,
         failure_persistence: None,
         max_shrink_iters: 4_000,
         ..ProptestConfig::default()

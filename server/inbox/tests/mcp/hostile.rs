@@ -103,7 +103,7 @@ fn request() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
 
     #[test]
     fn no_bytes_end_a_session(pieces in proptest::collection::vec(piece(), 0..60), opened: bool) {

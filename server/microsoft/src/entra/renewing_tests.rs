@@ -238,7 +238,7 @@ async fn a_challenge_during_a_sign_in_is_not_answered_by_that_one() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 4))]
     /// For all lifetimes and failures, a token that is handed out has not expired, and sign-ins keep their
     /// distance.
     #[test]

@@ -373,7 +373,7 @@ const STYLES: &[&str] = &[
 ];
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(4_096))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases * 16))]
 
     #[test]
     fn what_leaves_holds_listed_things_only_and_all_of_the_text(

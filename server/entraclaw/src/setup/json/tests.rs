@@ -268,8 +268,6 @@ impl Layout {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
-
     #[test]
     fn in_any_layout_a_removal_restores_the_same_bytes(text in texts()) {
         let before = data(&text);

@@ -420,7 +420,7 @@ fn a_removal_works_without_its_receipt() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases / 20))]
 
     /// With a few files at once and any order of hosts, a removal restores the tree.
     #[test]

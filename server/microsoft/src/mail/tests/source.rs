@@ -443,8 +443,6 @@ async fn mail_is_read_even_if_the_agents_addresses_are_unknown() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
-
     /// Every mail arrives exactly once, despite repeated, cut off and reset answers and killed processes.
     #[test]
     fn every_mail_comes_exactly_once(
