@@ -284,12 +284,13 @@ fn a_run_that_is_interrupted_tells_what_it_found_and_leaves_no_server() {
     command.stdin(std::process::Stdio::null()).arg(assert_cmd::cargo::cargo_bin!("hostcheck"));
     command.args(["run", "--server", &server, "--out", &at("out").display().to_string()]);
     let output = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-    let running = output.spawn().expect("hostcheck starts");
+    let mut running = output.spawn().expect("hostcheck starts");
     let pids = || -> Vec<i32> {
         let text = std::fs::read_to_string(&started).unwrap_or_default();
         text.lines().filter_map(|pid| pid.parse().ok()).collect()
     };
     while pids().len() < 12 {
+        assert!(running.try_wait().expect("a process").is_none(), "it ended by itself");
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     let of_run = Pid::from_raw(running.id().try_into().expect("a pid"));

@@ -62,14 +62,16 @@ fn a_run_that_is_interrupted_reports_what_was_played() {
     let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("simulation"));
     command.args(["run", "handshake", "--mode", "sim", "--seeds", "60", "--all-hosts", "--out", &out]);
     let command = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped());
-    let running = command.spawn().expect("simulation starts");
+    let mut running = command.spawn().expect("simulation starts");
+    let status = format!("/proc/{}/status", running.id());
     let listens = || {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", running.id())).unwrap_or_default();
+        let status = std::fs::read_to_string(&status).unwrap_or_default();
         let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
         let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
         caught.is_some_and(|mask| mask & (1 << (Signal::SIGINT as u32 - 1)) != 0)
     };
     while !listens() {
+        assert!(running.try_wait().expect("a process").is_none(), "it ended by itself");
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     kill(Pid::from_raw(running.id().try_into().expect("a pid")), Signal::SIGINT).expect("it runs");
