@@ -221,8 +221,8 @@ mod tests {
     }
 
     proptest! {
-        #[test]
         // A question whose model begins with a dash is refused before this; a word of one dash is an argument of some agents.
+        #[test]
         fn a_callers_text_is_never_an_argument_of_its_own(
             prompt in "\\PC{1,80}",
             model in "[^\u{0}-][^\u{0}]{0,19}",

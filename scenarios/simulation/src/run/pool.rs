@@ -32,7 +32,7 @@ pub enum News<'a> {
     },
     /// A cell has been playing for so many real seconds.
     StillPlaying(&'a Cell, u64),
-    /// No cell begins any more; what plays is awaited.
+    /// No cell begins any more; what plays is awaited. Each thread tells it once.
     Stopped,
 }
 
@@ -57,22 +57,20 @@ pub fn run_all(
     if cells.is_empty() {
         return Vec::new();
     }
-    let (next, is_told) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let next = AtomicUsize::new(0);
     let results: Mutex<Vec<Option<CellFinished>>> = Mutex::new(vec![None; cells.len()]);
     let started = std::time::Instant::now();
     let workers = jobs.max(1).min(cells.len());
     let slow = Slow::new(workers);
     std::thread::scope(|scope| {
         for number in 0..workers {
-            let (next, is_told, results, worker) = (&next, &is_told, &results, slow.worker(number));
+            let (next, results, worker) = (&next, &results, slow.worker(number));
             scope.spawn(move || {
                 loop {
                     let index = next.fetch_add(1, Ordering::Relaxed);
                     let Some(cell) = cells.get(index) else { return };
                     if is_over.load(Ordering::Relaxed) {
-                        if !is_told.swap(true, Ordering::Relaxed) {
-                            tell(News::Stopped);
-                        }
+                        tell(News::Stopped);
                         return;
                     }
                     let began = started.elapsed();

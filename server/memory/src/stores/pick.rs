@@ -309,6 +309,7 @@ mod tests {
     fn an_agent_may_stand_before_an_id(#[case] asked: &str, #[case] agent: Option<Agent>, #[case] id: &str) {
         assert_eq!(by_agent(asked), (agent, id));
     }
+
     #[test]
     fn what_may_be_in_a_database_that_is_being_written_is_said() {
         let storage = MemoryStorage::new();
