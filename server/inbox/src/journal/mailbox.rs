@@ -254,24 +254,14 @@ impl Mailbox {
         }
         drop(core);
         let standing = Standing::of(self);
-        let mut by_id: BTreeMap<&str, BTreeMap<u64, (&Arc<Entry>, DeliveryState)>> = BTreeMap::new();
+        let mut by_id: BTreeMap<&str, Named<'_>> = BTreeMap::new();
         for entry in &named {
             let state = standing.state(entry.record.channel, entry.record.seq);
             if state.may(Move::Acknowledge) {
                 by_id.entry(&entry.record.id).or_default().insert(entry.record.seq, (entry, state));
             }
         }
-        let mut items = Vec::new();
-        for of_id in by_id.values() {
-            let known = of_id.values().filter(|(_, state)| state.is_known_to_the_model());
-            let before = items.len();
-            items.extend(known.map(|(entry, _)| Item::new(entry)));
-            // A session that goes on with the conversation of another one answers what that one was shown.
-            let oldest = of_id.values().next().filter(|(entry, _)| entry.record.edit_of.is_none());
-            if items.len() == before {
-                items.extend(oldest.map(|(entry, _)| Item::new(entry)));
-            }
-        }
+        let items = by_id.values().flat_map(answered).collect();
         Ok(self.retire(items))
     }
 
@@ -534,6 +524,21 @@ fn take_slot(storage: &dyn Storage, consumer: &ConsumerName, max: u16) -> Result
         }
     }
     Err(JournalError::TooManySessions { consumer: consumer.to_string(), max })
+}
+
+/// The records with one id that may be acknowledged, by place.
+type Named<'a> = BTreeMap<u64, (&'a Arc<Entry>, DeliveryState)>;
+
+/// Those of them that an answer to the id acknowledges.
+fn answered(named: &Named<'_>) -> Vec<Item> {
+    let known = named.values().filter(|(_, state)| state.is_known_to_the_model());
+    let known: Vec<Item> = known.map(|(entry, _)| Item::new(entry)).collect();
+    if !known.is_empty() {
+        return known;
+    }
+    // A session that goes on with the conversation of another one answers what that one was shown.
+    let oldest = named.values().next().filter(|(entry, _)| entry.record.edit_of.is_none());
+    oldest.map(|(entry, _)| Item::new(entry)).into_iter().collect()
 }
 
 /// The place of the newest record with an id, if it is among the newest blocks.
