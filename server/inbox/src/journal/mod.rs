@@ -246,6 +246,11 @@ impl Journal {
         Ok(core.entry(seq)?.map(|entry| entry.record.clone()))
     }
 
+    /// The record at this place, if the files still have it.
+    pub fn at(&self, seq: u64) -> Result<Option<Record>> {
+        Ok(self.core().entry(seq)?.map(|entry| entry.record.clone()))
+    }
+
     /// The newest record's place; 0 when there is none.
     pub fn last_seq(&self) -> u64 {
         self.core().last_seq()

@@ -15,7 +15,8 @@ use super::inboxes::{Inbox, Reply};
 use super::{InboxProvider, Reader, Wait, receipt};
 use crate::carrier::{log_ping, pull, wait};
 use crate::journal::{Batch, ConsumerName, DeliveryId, JournalError, Purpose, Query};
-use crate::tool::{MessageView, PullResult, StatsResult, WaitResult, answer};
+use crate::tool::answer::{self, Continuation};
+use crate::tool::{MessageView, PullResult, StatsResult, WaitResult};
 
 impl InboxProvider {
     pub(super) fn call_wait(
@@ -267,13 +268,21 @@ impl InboxProvider {
         consumer: &ConsumerName,
         since_id: &str,
     ) -> Option<MessageView> {
-        let (id, from) = answer::continuation(since_id)?;
+        let next = Continuation::read(since_id)?;
         let bytes_max = message_bytes_max(connection);
-        let cut = self.inbox(consumer).ok()?.cut.iter().find(|message| message.id == id).cloned();
+        let is_meant =
+            |message: &&MessageView| message.id == next.id && next.seq.is_none_or(|seq| message.seq == seq);
+        let cut = self.inbox(consumer).ok()?.cut.iter().rfind(is_meant).cloned();
         // A command outside this session may have shown the beginning of the message.
-        let from_journal = || Some(MessageView::of(&self.options.journal.find(id).ok()??, false, false));
+        let from_journal = || {
+            let journal = &self.options.journal;
+            let named = next.seq.and_then(|seq| journal.at(seq).ok()?).filter(|record| record.id == next.id);
+            // A journal that was made anew has the message at another place.
+            let record = named.or_else(|| journal.find(next.id).ok()?)?;
+            Some(MessageView::of(&record, false, false))
+        };
         let whole = cut.or_else(from_journal)?;
-        let mut part = [answer::part(whole, from)?];
+        let mut part = [answer::part(whole, next.from)?];
         answer::fit(&mut part, bytes_max);
         let [part] = part;
         Some(part)

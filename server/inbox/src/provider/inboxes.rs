@@ -84,7 +84,7 @@ impl Inbox {
     }
 
     pub(super) fn remember_cut(&mut self, whole: MessageView) {
-        self.cut.retain(|known| known.id != whole.id);
+        self.cut.retain(|known| known.seq != whole.seq);
         if self.cut.len() == CUT_MESSAGES_MAX {
             self.cut.pop_front();
         }

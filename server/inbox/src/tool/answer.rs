@@ -35,10 +35,28 @@ pub(crate) fn part(mut whole: MessageView, from: usize) -> Option<MessageView> {
     Some(whole)
 }
 
-/// Splits `since_id` of a continuation into the message's id and the byte to go on from.
-pub(crate) fn continuation(since_id: &str) -> Option<(&str, usize)> {
-    let (id, from) = since_id.rsplit_once('#')?;
-    Some((id, from.parse().ok()?))
+/// Where the text of a message goes on: `ID#FROM@SEQ` as `rest_since_id` and `since_id`. An edit has the id of its
+/// message, and so may a message of another chat, so the record is named too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Continuation<'a> {
+    /// The message's id.
+    pub(crate) id: &'a str,
+    /// The byte of the whole text to go on from.
+    pub(crate) from: usize,
+    /// The record's place in the journal; `None` in what an older version of this server wrote.
+    pub(crate) seq: Option<u64>,
+}
+
+impl<'a> Continuation<'a> {
+    /// Reads `since_id`; `None` when it is the id of a message.
+    pub(crate) fn read(since_id: &'a str) -> Option<Self> {
+        let (id, place) = since_id.rsplit_once('#')?;
+        let (from, seq) = match place.split_once('@') {
+            Some((from, seq)) => (from, Some(seq.parse().ok()?)),
+            None => (place, None),
+        };
+        Some(Self { id, from: from.parse().ok()?, seq })
+    }
 }
 
 fn json_bytes(value: &impl Serialize) -> usize {
@@ -47,13 +65,14 @@ fn json_bytes(value: &impl Serialize) -> usize {
 
 fn cut(message: &mut MessageView, excess: usize) {
     // The longest continuation mark that may be needed, with its member name.
-    let mark = json_bytes(&message.id) + r#","rest_since_id":"#.len() + "#4294967295".len();
+    let mark =
+        json_bytes(&message.id) + r#","rest_since_id":"#.len() + "#4294967295@18446744073709551615".len();
     let whole = &message.content_text_sanitized;
     let room = json_bytes(whole).saturating_sub(2 + excess + mark);
     let end = json_prefix(whole, room);
     let rest_at = message.part_from + end;
     message.content_text_sanitized.truncate(end);
-    message.rest_since_id = Some(format!("{}#{rest_at}", message.id));
+    message.rest_since_id = Some(format!("{}#{rest_at}@{}", message.id, message.seq));
 }
 
 #[cfg(test)]
@@ -79,6 +98,7 @@ mod tests {
             deleted: false,
             part_from: 0,
             rest_since_id: None,
+            seq: 7,
         }
     }
 
@@ -96,11 +116,21 @@ mod tests {
                 assert!(!shown.content_text_sanitized.is_empty());
                 gathered.push_str(&shown.content_text_sanitized);
                 let Some(rest) = shown.rest_since_id else { break };
-                let (id, at) = continuation(&rest).unwrap();
-                assert_eq!(id, "1");
-                from = at;
+                let next = Continuation::read(&rest).unwrap();
+                assert_eq!((next.id, next.seq), ("1", Some(7)));
+                from = next.from;
             }
             assert_eq!(gathered, text, "{unit:?}");
+        }
+    }
+
+    #[test]
+    fn an_id_is_no_continuation_and_an_older_one_names_no_record() {
+        let read = |since_id| Continuation::read(since_id).map(|next| (next.id, next.from, next.seq));
+        assert_eq!(read("a#b#12@3"), Some(("a#b", 12, Some(3))));
+        assert_eq!(read("a#12"), Some(("a", 12, None)));
+        for id in ["a", "12", "a#b", "a#", "a#12@", "a#@3", "a#12@x", "a#-1", "a@3"] {
+            assert_eq!(read(id), None, "{id}");
         }
     }
 

@@ -49,6 +49,9 @@ pub struct MessageView {
     /// Absent at the end of the text; otherwise `inbox_pull` with this as `since_id` answers the next part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rest_since_id: Option<String>,
+    /// The record's place in the journal, which no answer shows: an id is also that of the message's edits.
+    #[serde(skip)]
+    pub seq: u64,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -79,6 +82,7 @@ impl MessageView {
             deleted: record.deleted,
             part_from: 0,
             rest_since_id: None,
+            seq: record.seq,
         }
     }
 }

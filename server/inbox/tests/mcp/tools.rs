@@ -6,7 +6,7 @@ use rstest::rstest;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::support::{Home, ids, tool_json, tool_text};
+use crate::support::{Home, draft, ids, tool_json, tool_text};
 
 #[tokio::test(start_paused = true)]
 async fn the_list_is_small_plain_and_always_the_same() {
@@ -302,6 +302,47 @@ async fn a_message_too_long_for_one_answer_comes_in_parts() {
     }
     assert_eq!(gathered, text);
     assert_eq!(ids(&host.ask(20, "inbox_pull", json!({})).await), ["m2"]);
+}
+
+/// An edit has the id of its message, and Teams gives ids that are unique in a chat alone.
+#[rstest]
+#[case::an_edit("teams/chat-1/m1@2", "chat-1", Some("m1"))]
+#[case::another_chat("teams/chat-2/m1", "chat-2", None)]
+#[tokio::test(start_paused = true)]
+async fn two_long_texts_of_one_id_are_read_side_by_side(
+    #[case] key: &str,
+    #[case] chat_id: &str,
+    #[case] edit_of: Option<&str>,
+    #[values(true, false)] by_the_session_that_gave_them: bool,
+) {
+    let home = Home::new();
+    let texts = ["first ", "second "].map(|word| word.repeat(2_000));
+    let mut second = draft("m1", &texts[1]);
+    second.key = key.to_owned();
+    second.chat_id = chat_id.to_owned();
+    second.edit_of = edit_of.map(str::to_owned);
+    home.journal.append(vec![draft("m1", &texts[0]), second]).unwrap();
+    let mut giver = home.host("codex-mcp-client").await;
+    let mut other = home.host("codex-mcp-client").await;
+    let mut gathered = [String::new(), String::new()];
+    let mut rests = Vec::new();
+    for (id, text) in (1..).zip(&mut gathered) {
+        let answer = giver.ask(id, "inbox_pull", json!({})).await;
+        text.push_str(answer["messages"][0]["content_text_sanitized"].as_str().unwrap());
+        rests.push(answer["messages"][0]["rest_since_id"].clone());
+    }
+    let reader = if by_the_session_that_gave_them { &mut giver } else { &mut other };
+    let mut id = 2;
+    while rests.iter().any(Value::is_string) {
+        for (text, rest) in gathered.iter_mut().zip(&mut rests).filter(|(_, rest)| rest.is_string()) {
+            id += 1;
+            let answer = reader.ask(id, "inbox_pull", json!({"since_id": rest})).await;
+            assert_eq!(answer["messages"][0]["part_from"], text.len());
+            text.push_str(answer["messages"][0]["content_text_sanitized"].as_str().unwrap());
+            *rest = answer["messages"][0]["rest_since_id"].clone();
+        }
+    }
+    assert_eq!(gathered, texts);
 }
 
 #[tokio::test(start_paused = true)]
