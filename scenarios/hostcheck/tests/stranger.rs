@@ -29,15 +29,22 @@ fn judged(folder: &Path, more: &[&str]) -> (i32, String) {
 #[test]
 fn the_screen_has_causes_and_verbose_prints_every_row() {
     let folder = tempfile::tempdir().expect("a folder");
-    let log = folder.path().join("log.jsonl");
-    let server = format!("'{}' probe --log '{}'", env!("CARGO_BIN_EXE_hostcheck"), log.display());
-    let out = folder.path().join("out").display().to_string();
-    let words = ["run", "--server", &server, "--out", &out, "--host", "gemini-cli", "hosts.tools"];
-    let (code, screen, _) = run(&words);
+    let run_in = |name: &str, more: &[&str]| {
+        let out = folder.path().join(name).display().to_string();
+        let log = folder.path().join(format!("{name}.jsonl")).display().to_string();
+        let server = format!("'{}' probe --log '{log}'", env!("CARGO_BIN_EXE_hostcheck"));
+        let words = ["run", "--server", &server, "--out", &out, "--host", "gemini-cli", "hosts.tools"];
+        run(&[&words[..], more].concat())
+    };
+    // The tracer has to be killed at the end of each conversation, so the runs wait most of their time.
+    let ((code, screen, _), (again, verbose, _)) = std::thread::scope(|scope| {
+        let plain = scope.spawn(|| run_in("plain", &[]));
+        let verbose = run_in("verbose", &["--verbose"]);
+        (plain.join().expect("a run"), verbose)
+    });
     assert!(screen.lines().count() <= 25 && screen.starts_with("hostcheck-probe"), "{screen}");
     // The tracer has tools with schemas that this host is known to leave out.
     assert!(screen.contains("✗ must") && screen.contains("(hosts.tools)"), "{screen}");
-    let (again, verbose, _) = run(&[&words[..], &["--verbose"]].concat());
     assert!(verbose.contains("hosts.tools") && verbose.contains("expected"), "{verbose}");
     assert_eq!((code, again), (1, 1));
 }
