@@ -2,13 +2,17 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::rc::Rc;
+use std::time::Duration;
 
 use rstest::rstest;
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::time::{Instant, sleep_until};
 
-use hostcheck::conformance::Outcome;
+use hostcheck::conformance::{Outcome, Target};
 
-use crate::scripted::{AT_ONCE, Does, judge, said, target, tools};
+use crate::scripted::{AT_ONCE, Does, judge, said, target, tools, usual};
 
 /// A tool that needs two times, and may say that it only reads.
 fn compares(reads: bool) -> Value {
@@ -109,6 +113,56 @@ fn a_server_that_ends_after_the_probe_was_given_up_has_a_cause_of_its_own() {
         _ => Does::Usual,
     });
     let found = judge(server, "openings.discover-given-up", true);
+    let Outcome::Failed(evidence) = &found.protocol[0].outcome else { panic!("{:?}", found.protocol) };
+    assert!(evidence[0].message.contains("after a `server/discover` that was cancelled"), "{evidence:?}");
+}
+
+/// A server on the SDK of Go that was tried: each message has a task of its own. Where the cancellation came first there was
+/// no answer and `initialize` had a result, and it was refused where the probe was quicker.
+#[test]
+fn a_probe_that_is_given_up_has_had_the_time_to_be_answered() {
+    const AFTER: Duration = Duration::from_millis(100);
+    let target = Target::Inside(Rc::new(|input, mut output| {
+        Box::pin(async move {
+            let mut lines = BufReader::new(input).lines();
+            let mut probe: Option<(Value, Instant)> = None;
+            let mut has_answered = false;
+            loop {
+                let (id, mut answer) = tokio::select! {
+                    line = lines.next_line() => {
+                        let Ok(Some(line)) = line else { return 0 };
+                        let message: Value = serde_json::from_str(&line).expect("JSON");
+                        let id = message["id"].clone();
+                        match message["method"].as_str() {
+                            Some("server/discover") => {
+                                probe = Some((id, Instant::now() + AFTER));
+                                continue;
+                            }
+                            Some("initialize") if has_answered => (id, json!({"error": {"code": 0, "message": "twice"}})),
+                            Some("notifications/cancelled") => {
+                                probe = None;
+                                continue;
+                            }
+                            _ if id.is_null() => continue,
+                            _ => (id, usual(&tools(&["a"]), &message)),
+                        }
+                    }
+                    id = async {
+                        let Some((id, at)) = &probe else { return std::future::pending().await };
+                        sleep_until(*at).await;
+                        id.clone()
+                    } => {
+                        (probe, has_answered) = (None, true);
+                        (id, json!({"error": {"code": -32601, "message": "no such method"}}))
+                    }
+                };
+                answer["jsonrpc"] = json!("2.0");
+                answer["id"] = id;
+                output.write_all(format!("{answer}\n").as_bytes()).await.expect("a reader");
+            }
+        })
+    }));
+    let found = judge(target, "openings.discover-given-up", true);
     let Outcome::Failed(evidence) = &found.protocol[0].outcome else { panic!("{:?}", found.protocol) };
     assert!(evidence[0].message.contains("after a `server/discover` that was cancelled"), "{evidence:?}");
 }

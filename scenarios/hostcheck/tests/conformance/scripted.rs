@@ -131,7 +131,8 @@ async fn serve(
     0
 }
 
-fn usual(tools: &Value, message: &Value) -> Value {
+/// The usual answer to a request.
+pub(crate) fn usual(tools: &Value, message: &Value) -> Value {
     match message["method"].as_str() {
         Some("initialize") => json!({"result": {
             "protocolVersion": Version::V2025_11_25.as_str(),
