@@ -41,7 +41,13 @@ of_pypi() {
     --requirement "$here/python/$1.txt"
 }
 
+of_crates() {
+  CARGO_PROFILE_DEV_DEBUG=0 cargo install --debug --locked --path "$here/own/least-rmcp" --root "$into/rust" \
+    --target-dir "$into/rust/target"
+}
+
 install_set npm "$here/npm/package-lock.json" of_npm
 for set in sdk-1 sdk-2 fastmcp go; do
   install_set "$set" "$here/python/$set.txt" of_pypi "$set"
 done
+install_set rust "$here/own/least-rmcp/Cargo.lock" of_crates

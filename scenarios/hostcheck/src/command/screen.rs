@@ -15,7 +15,7 @@ use crate::print::shown;
 
 /// Where no failure shows the SDK.
 const UNKNOWN_SDK: &str =
-    "not known: of other SDKs than those of Python and TypeScript and FastMCP, a fault stands as yours";
+    "not known: of other SDKs than those of Python and TypeScript, FastMCP and rmcp, a fault stands as yours";
 /// Of a run that did not reach its end.
 pub(super) const STOPPED_EARLY: &str = "before its end; what was not asked to its end has no verdict";
 /// Most reasons for which questions were not asked.

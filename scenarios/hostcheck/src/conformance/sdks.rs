@@ -188,6 +188,22 @@ mod tests {
         assert_eq!(origin(&[&unknown, &fails, &keeps]), on_an_sdk);
     }
 
+    #[test]
+    fn rmcp_is_known_by_the_error_for_a_call_that_it_can_not_read() {
+        let call = failed("messages.invalid-params", r#"error {"code":-32601,"message":"tools/call"}"#);
+        let other =
+            failed("messages.invalid-params", r#"error {"code":-32601,"message":"Method not found"}"#);
+        let ended =
+            failed("cancellation.unknown-ignored", "no answer: the server ended or closed its stdout");
+        let cursor = failed("messages.invalid-cursor", "result {}");
+        let sdks = Sdks::of([&call, &ended, &cursor].into_iter());
+        let rmcp = BTreeSet::from(["rmcp 3.11.0"]);
+        assert!([&call, &ended, &cursor].into_iter().all(|one| sdks.origin(one).sdks == rmcp));
+        assert_eq!(sdks.origin(&ended).or_yours, None);
+        assert!(sdks.origin(&cursor).or_yours.is_some());
+        assert!(!Sdks::of([&other, &ended, &cursor].into_iter()).are_known());
+    }
+
     /// Asked by hand of the least server on it, which has one tool: no error of it has words of its own.
     #[test]
     fn the_typescript_sdk_2_is_known_by_how_it_writes_a_list_of_tools() {
