@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use unicode_width::UnicodeWidthStr as _;
+
 use super::{Page, Style, fit, one_line};
 use crate::counts::{defects, supported};
 use crate::event::Status;
@@ -45,7 +47,7 @@ impl Page {
         );
         self.line(&self.bold(&head));
         for host in rows.iter().take(FAMILIES_MAX) {
-            let (idle, busy) = (said(&host.idle), said(&host.busy));
+            let (idle, busy) = (said(&host.idle, IDLE_COLUMNS - 1), said(&host.busy, usize::MAX));
             let (id, idle) = (fit(host.id, HOST_COLUMNS - 1), fit(&idle, IDLE_COLUMNS - 1));
             self.line(&format!("{id} {idle} {busy}"));
         }
@@ -86,14 +88,22 @@ impl Page {
     }
 }
 
-/// The quickest carriers with their medians; a dash where there is none.
-fn said(ways: &[Way<'_>]) -> String {
-    let words: Vec<_> = ways
-        .iter()
-        .take(CARRIERS_MAX)
-        .map(|way| format!("{} {}", one_line(way.carrier), duration(way.times.p50_ms)))
-        .collect();
-    if words.is_empty() { "–".to_owned() } else { words.join(", ") }
+/// The quickest carriers with their medians, as many as these columns have room for; a dash where there is none.
+fn said(ways: &[Way<'_>], columns: usize) -> String {
+    let mut said = String::new();
+    for way in ways.iter().take(CARRIERS_MAX) {
+        let words = format!("{} {}", one_line(way.carrier), duration(way.times.p50_ms));
+        if said.is_empty() {
+            said = words;
+        } else if said.width() + ", ".len() + words.width() <= columns {
+            said = format!("{said}, {words}");
+        } else {
+            // A carrier without its time says little.
+            said.push_str(", …");
+            break;
+        }
+    }
+    if said.is_empty() { "–".to_owned() } else { said }
 }
 
 /// `auth 62/62`: the cells that pass of those that say something about the server; `None` where none does.
@@ -105,4 +115,25 @@ fn sum(area: &Area) -> Option<String> {
     let (all, failed) = (supported(&counts), defects(&counts));
     let sum = format!("{} {}/{all}", one_line(&area.name), counts[&Status::Pass]);
     (all > 0).then(|| if failed > 0 { format!("{sum} ({failed} failed)") } else { sum })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Times;
+
+    #[test]
+    fn no_time_of_a_carrier_is_cut_off() {
+        let way = |carrier, p50_ms| {
+            let times = Times { messages: 1, p50_ms, p99_ms: p50_ms };
+            Way { carrier, times, set_up: &[] }
+        };
+        let ways =
+            [way("wake_up", 6_090), way("wait_for_inbound_message", 10_300), way("inbox_pull", 24_600)];
+        let both = "wake_up 6.09 s, wait_for_inbound_message 10.30 s";
+        assert_eq!(said(&ways, both.len()), both);
+        assert_eq!(said(&ways, both.len() - 1), "wake_up 6.09 s, …");
+        assert_eq!(said(&ways[..1], 1), "wake_up 6.09 s");
+        assert_eq!(said(&[], 1), "–");
+    }
 }
