@@ -227,4 +227,32 @@ mod tests {
         assert!(long.len() < PIECE_BYTES_MAX + 200, "{}", long.len());
         assert!(long.contains("é\n(this is the beginning of "), "no character is cut");
     }
+
+    #[test]
+    fn a_question_whose_process_is_gone_is_not_at_work() {
+        let disk = MemoryStorage::new();
+        let job = |id: &str, session: &str| {
+            let task = json!({
+                "agent": "codex", "argv": ["codex"], "folder": "/p", "reports": true, "session": session,
+                "permissions": "read", "at_once": 1,
+            });
+            let request = json!({
+                "v": 1, "id": id, "kind": KIND, "what": task, "title": "A question", "consumer": "codex",
+                "limits": {"time_s": 1, "text_bytes": 1, "output_bytes": 1}, "session": "s",
+                "asked_at": "2026-11-26T09:00:00Z",
+            });
+            disk.set_bytes(&format!("work/{id}/request.json"), request.to_string().as_bytes());
+        };
+        job("work-ask-0123456789abcdef", "begins");
+        job("work-ask-fedcba9876543210", "gone");
+        let process = json!({"process": null, "boot": null});
+        disk.set_bytes("work/work-ask-fedcba9876543210/process.json", process.to_string().as_bytes());
+        let storage: Arc<dyn Storage> = Arc::new(disk.clone());
+        let states: BTreeSet<String> = sessions(&storage, 10)
+            .unwrap()
+            .iter()
+            .map(|row| format!("{} {}", row["sessionId"].as_str().unwrap(), row["state"].as_str().unwrap()))
+            .collect();
+        assert_eq!(states, BTreeSet::from(["begins working".to_owned(), "gone lost".to_owned()]));
+    }
 }

@@ -283,11 +283,22 @@ mod tests {
         assert_eq!(left.len() + gone, older + 1);
     }
 
+    #[test]
+    fn files_that_just_fit_stay() {
+        let storage = MemoryStorage::new();
+        for n in 0..2 {
+            storage.set_bytes(&format!("{ATTACHMENTS}/2026-11-21-{n:05}-1-a.pdf"), &[0; 50]);
+        }
+        assert_eq!(make_room(&storage, "", Some(100)).unwrap(), 0);
+        assert_eq!(make_room(&storage, "", Some(99)).unwrap(), 1);
+    }
+
     #[rstest]
     #[case::none(None, None, &NAMES)]
     #[case::age(Some(3), None, &["2026-11-28.1.log", "2026-12-01.jsonl", "2026-99-99.log", "entraclaw.log"])]
     #[case::size(None, Some(1), &["2026-12-01.jsonl", "2026-99-99.log", "entraclaw.log"])]
     #[case::size_that_fits(None, Some(3), &NAMES)]
+    #[case::size_of_a_part(None, Some(2), &["2026-11-28.1.log", "2026-12-01.jsonl", "2026-99-99.log", "entraclaw.log"])]
     fn only_days_before_today_go(#[case] days: Option<u32>, #[case] mb: Option<u32>, #[case] left: &[&str]) {
         let storage = MemoryStorage::new();
         for name in NAMES {

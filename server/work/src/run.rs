@@ -426,3 +426,33 @@ async fn write(folder: &Folder, mut result: WorkResult) -> io::Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use entraclaw_seams::storage::{Fault, MemoryStorage};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_result_that_the_disk_did_not_take_is_written_again_whole() {
+        let disk = MemoryStorage::new();
+        let folder = Folder::new(Arc::new(disk.clone()), "work-ask-0123456789abcdef");
+        let result = WorkResult {
+            v: 1,
+            id: "work-ask-0123456789abcdef".to_owned(),
+            ended: Ended::Done,
+            reason: None,
+            text: "Done.".to_owned(),
+            total_bytes: 5,
+            kept_bytes: 0,
+            facts: Map::new(),
+            ended_at: "2026-11-26T09:00:00Z".to_owned(),
+        };
+        disk.create_dir("work/work-ask-0123456789abcdef").unwrap();
+        disk.fail_call(disk.calls() + 1, Fault::Error(io::ErrorKind::StorageFull));
+        let began = Instant::now();
+        write(&folder, result.clone()).await.unwrap();
+        assert_eq!(began.elapsed(), WRITE_PAUSE);
+        assert_eq!(folder.result().unwrap(), Some(result));
+    }
+}

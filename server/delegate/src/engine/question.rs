@@ -153,3 +153,28 @@ impl Turns {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_roles_of_what_is_said_alternate() {
+        let mut turns = Turns(Vec::new());
+        for (role, text) in
+            [(Role::User, "one"), (Role::User, "two"), (Role::Assistant, "three"), (Role::User, "four")]
+        {
+            turns.say(role, text);
+        }
+        let said: Vec<(Role, &str)> = turns.0.iter().map(|turn| (turn.role, turn.text.as_str())).collect();
+        assert_eq!(said, [(Role::User, "one\n\ntwo"), (Role::Assistant, "three"), (Role::User, "four")]);
+    }
+
+    #[test]
+    fn results_stand_alone() {
+        let mut turns = Turns(Vec::new());
+        turns.say(Role::Tool, "one");
+        turns.say(Role::Tool, "two");
+        assert_eq!(turns.0.len(), 2);
+    }
+}

@@ -389,6 +389,18 @@ fn agents_are_named_with_version_and_path_where_they_can_be_asked() {
 }
 
 #[test]
+fn the_oldest_version_that_can_be_asked_is_no_warning() {
+    let mut facts = well();
+    let copilot = AGENTS.iter().find(|agent| agent.name == "copilot").unwrap();
+    let [major, minor, patch] = copilot.oldest;
+    let warnings = |facts: &Facts| of_agents(facts).iter().filter(|check| check.level == Level::Warn).count();
+    agents(&mut facts, &[("copilot", Some(&format!("{major}.{minor}.{patch}")))]);
+    assert_eq!(warnings(&facts), 0);
+    agents(&mut facts, &[("copilot", Some("0.0.1"))]);
+    assert_eq!(warnings(&facts), 1);
+}
+
+#[test]
 fn what_keeps_an_agent_from_being_asked_has_its_fix() {
     let mut facts = well();
     agents(&mut facts, &[]);

@@ -287,6 +287,13 @@ mod tests {
     }
 
     #[test]
+    fn what_may_have_come_late_is_read_again_too() {
+        let since = |since| ReadAgain { noticed_at: at(9_000), since };
+        assert_eq!(since(Some(at(7_200))).from(), Some(at(3_600)));
+        assert_eq!(since(None).from(), None);
+    }
+
+    #[test]
     fn a_place_is_lost_once() {
         let mut losses = Losses::default();
         losses.note(loss(1_000, &[(3, 5), (8, 9)]));

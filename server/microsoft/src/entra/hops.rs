@@ -232,6 +232,7 @@ mod tests {
         let told = hops.all(None).await.err().unwrap().to_string();
         assert!(told.contains("AADSTS700027") && told.contains("login --key"), "{told}");
         assert!(told.contains(first) && told.contains(second), "{told}");
+        assert_eq!(told.contains("make a new key"), told.contains("ended on"), "{told}");
     }
 
     #[tokio::test(start_paused = true)]

@@ -171,6 +171,15 @@ mod tests {
         assert!(error.says(word));
     }
 
+    #[rstest]
+    #[case(400, AuthFailure::Setup)]
+    #[case(429, AuthFailure::Throttled)]
+    #[case(500, AuthFailure::Unavailable)]
+    #[case(503, AuthFailure::Unavailable)]
+    fn a_word_that_is_not_known_is_judged_by_the_status(#[case] status: u16, #[case] failure: AuthFailure) {
+        assert_eq!(of(&json!({"error": "something_new"}), status).failure, failure);
+    }
+
     #[test]
     fn the_error_number_is_found_in_the_text_too() {
         let error = of(&json!({"error": "invalid_client", "error_description": "AADSTS700027: no"}), 401);

@@ -175,4 +175,15 @@ mod tests {
     fn links_stay_at_home(#[case] link: &str, #[case] followed: bool) {
         assert_eq!(Origin::parse("https://graph.microsoft.com").unwrap().follow(link).is_ok(), followed);
     }
+
+    #[test]
+    fn a_long_link_is_followed_and_an_endless_one_is_not() {
+        let origin = Origin::parse("https://graph.microsoft.com").unwrap();
+        let link = |bytes: usize| {
+            let start = "https://graph.microsoft.com/v1.0/me/chats?$skiptoken=";
+            format!("{start}{}", "x".repeat(bytes - start.len()))
+        };
+        assert_eq!(origin.follow(&link(16 * 1024)).unwrap(), link(16 * 1024));
+        assert!(origin.follow(&link(16 * 1024 + 1)).is_err());
+    }
 }

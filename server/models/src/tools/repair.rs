@@ -206,6 +206,7 @@ mod tests {
     #[case::number("7", "no object")]
     #[case::text(r#""a""#, "no JSON")]
     #[case::no_value(r#"{"path": }"#, "no JSON")]
+    #[case::string_thrice(r#""\"\\\"{}\\\"\"""#, "a string in a string in a string")]
     fn what_is_not_certain_is_left(#[case] text: &str, #[case] reason: &str) {
         let error = arguments("read_file", text).unwrap_err();
         assert!(error.contains(reason), "{error}");

@@ -124,6 +124,17 @@ fn an_entry_that_a_person_wrote_for_us_is_taken_over_and_given_back() {
 }
 
 #[test]
+fn what_stands_right_behind_the_comma_of_ours_stays_whole() {
+    let (text, ops) =
+        apply(r#"{"s":{}}"#, &[Edit::Member { path: path("s.entraclaw"), value: entry() }]).unwrap();
+    for written in ["\"b\":1", "  \"b\":1"] {
+        let theirs = text.replace(r#"["serve"]}"#, &format!(r#"["serve"]}},{written}"#));
+        let undone = undo(&theirs, &ops).unwrap();
+        assert!(theirs != text && undone.contains("\"b\":1"), "{theirs}: {undone}");
+    }
+}
+
+#[test]
 fn a_setting_is_given_back_unless_it_was_changed_again() {
     let before = "{\n  \"x\": {\"y\": \"silent\" /* mine */}\n}\n";
     let (text, ops) = apply(before, &[Edit::Setting { path: path("x.y"), value: json!("inject") }]).unwrap();

@@ -46,6 +46,15 @@ async fn an_answer_goes_to_the_proven_address_alone() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn an_answer_to_a_mail_that_was_removed_says_so() {
+    let house = house_with_a_mail().await;
+    let answer = reply(&house);
+    house.mailbox.remove("m1");
+    assert_eq!(house.service().send_email(answer).await.unwrap_err(), MailError::Gone);
+    assert_eq!((sends(&house), sent(&house)), (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
 async fn only_allowed_people_are_written_to_or_read() {
     let house = house_with_a_mail().await;
     let service = house.service();
