@@ -69,6 +69,14 @@ impl Provider for Counter {
         })
     }
 
+    fn notification(&mut self, method: &str, params: &Object, connection: &mut Connection) {
+        if method == "notifications/counted"
+            && let Some(uri) = params.get("uri").and_then(Value::as_str)
+        {
+            connection.resource_changed(uri);
+        }
+    }
+
     fn read(&mut self, uri: &str, caller: &Caller, connection: &mut Connection) -> bool {
         let contents = json!({"contents": [{"uri": uri, "mimeType": "text/plain", "text": "3"}], "ttlMs": 0, "cacheScope": "private"});
         connection.answer(&caller.route, Ok(contents), Vec::new());
@@ -246,6 +254,11 @@ async fn a_session_calls_and_is_told_of_progress_and_changes() {
         let subscribe = json!({"jsonrpc": "2.0", "id": 3, "method": "resources/subscribe", "params": {"uri": "count://now"}});
         Events::of(session.say(&subscribe).await).next().await.unwrap();
         session.call(4, "change").await.next().await.unwrap();
+        let told = stream.next().await.unwrap();
+        assert_eq!((&told["method"], &told["params"]["uri"]), (&json!("notifications/resources/updated"), &json!("count://now")));
+        // A notification that MCP does not define, such as those of a host.
+        let counted = json!({"jsonrpc": "2.0", "method": "notifications/counted", "params": {"uri": "count://now"}});
+        assert_eq!(session.say(&counted).await.status(), StatusCode::ACCEPTED);
         let told = stream.next().await.unwrap();
         assert_eq!((&told["method"], &told["params"]["uri"]), (&json!("notifications/resources/updated"), &json!("count://now")));
         let mut call = session.call(5, "ask").await;
