@@ -185,6 +185,8 @@ fn editing(project: &Project) {
         ended.text
     );
     assert_eq!((project.text("project/a").as_str(), &ended.shown["lines"]), ("one\r\n2\r\n1\r\n", &json!(4)));
+    project.works("edit_file", json!({"path": "a", "old_string": "one\r\n2", "new_string": "1\r\n2"}));
+    assert_eq!(project.text("project/a"), "1\r\n2\r\n1\r\n");
     project.put("project/a", "one\ntwo\none\n");
     project.fails(
         "edit_file",
@@ -285,6 +287,10 @@ fn finding(project: &Project) {
     let many = project.works("grep", json!({"pattern": "^x$"}));
     assert!(many.ends_with("[there are more than 200; narrow the pattern]"), "{many}");
     project.fails("grep", json!({"pattern": "("}), "the pattern is wrong");
+    let largest = 2 * 1024 * 1024;
+    project.put("project/large", &format!("thread\n{}", "y".repeat(largest - 7)));
+    project.put("project/larger", &format!("thread\n{}", "y".repeat(largest - 6)));
+    assert_eq!(project.works("grep", json!({"pattern": "thread"})), "large:1: thread");
 }
 
 fn wrong_arguments(project: &Project) {

@@ -579,6 +579,13 @@ fn the_language_of_a_fence_is_a_short_word_of_plain_signs(#[case] class: &str, #
     assert_eq!(clean.text, format!("```{language}\nx\n```"));
 }
 
+#[test]
+fn inside_code_a_block_begins_a_line_and_nothing_else_does() {
+    let html = "<codeblock><code>a<b>b</b><div>c</div><div>d</div></code></codeblock>";
+    let clean = sanitize(html, Markup::Html, &Context::default(), &Limits::default());
+    assert_eq!(clean.text, "```\nab\nc\nd\n```");
+}
+
 proptest! {
     #![proptest_config(config())]
 
