@@ -276,10 +276,12 @@ impl InboxProvider {
         // A command outside this session may have shown the beginning of the message.
         let from_journal = || {
             let journal = &self.options.journal;
-            let named = next.seq.and_then(|seq| journal.at(seq).ok()?).filter(|record| record.id == next.id);
-            // A journal that was made anew has the message at another place.
-            let record = named.or_else(|| journal.find(next.id).ok()?)?;
-            Some(MessageView::of(&record, false, false))
+            let record = match next.seq {
+                // Another record of this id has another text, so its rest would not fit what was read.
+                Some(seq) => journal.at(seq).ok()?.filter(|record| record.id == next.id),
+                None => journal.find(next.id).ok()?,
+            };
+            Some(MessageView::of(&record?, false, false))
         };
         let whole = cut.or_else(from_journal)?;
         let mut part = [answer::part(whole, next.from)?];

@@ -49,7 +49,7 @@ pub struct MessageView {
     /// Absent at the end of the text; otherwise `inbox_pull` with this as `since_id` answers the next part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rest_since_id: Option<String>,
-    /// The record's place in the journal, which no answer shows: an id is also that of the message's edits.
+    /// The record's place in the journal, for `rest_since_id`: an id is also that of the message's edits.
     #[serde(skip)]
     pub seq: u64,
 }

@@ -74,7 +74,7 @@ fn a_broken_file_lets_no_person_in_and_keeps_denied_people_out() {
     assert!(storage.bytes(BROKEN_POLICY_FILE).is_none(), "an editor may still be writing");
     storage.set_bytes(POLICY_FILE, b"{\"v\":1,\"allow\"");
     gate.refresh();
-    assert!(storage.bytes(BROKEN_POLICY_FILE).is_none(), "it is writing");
+    assert!(storage.bytes(BROKEN_POLICY_FILE).is_none(), "broken in another way, it is still being written");
     assert_eq!(gate.refresh(), None, "told once");
     assert!(storage.bytes(BROKEN_POLICY_FILE).is_some() && storage.bytes(POLICY_FILE).is_none());
     assert_eq!(gate.refresh(), None);
