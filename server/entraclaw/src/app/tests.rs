@@ -1,5 +1,6 @@
 //! Whole servers in one thread on a paused clock: which one polls, which takes over, and what stops when.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use tokio::time::{Instant, sleep};
 
 use super::*;
 use crate::config::Sources;
+use crate::status::{STATUS_FILE, StatusFile};
 use entraclaw_inbox::journal::{DeliveryId, Query};
 use entraclaw_seams::clock::TokioClock;
 use entraclaw_seams::random::SplitMix;
@@ -21,6 +23,9 @@ mod support;
 
 use support::graph::{DM, TestGraph};
 use support::script::Reply;
+
+/// Longer than a list takes, and shorter than a request may take.
+const ANSWERED_LATE: Duration = Duration::from_secs(12);
 
 fn config(token: bool) -> Config {
     let mut environment =
@@ -284,6 +289,49 @@ async fn old_days_go_when_all_consumers_have_read_them() {
         slow.acknowledge(DeliveryId(1)).unwrap();
         sleep(Duration::from_secs(3_700)).await;
         assert!(days() == 1 && told("\"held_back_by\":[]") && told("\"journal_records\":1"));
+    };
+    tokio::select! { biased; _ = server => panic!("the server ended"), () = session => {} }
+}
+
+/// Each write wakes the disk, and a poll comes every few seconds.
+#[tokio::test(start_paused = true)]
+async fn polls_that_are_answered_are_written_down_now_and_then_and_one_that_is_not_at_once() {
+    let graph = TestGraph::new();
+    let disk = MemoryStorage::new();
+    let mut app = app(&graph, &disk.new_process(), 1);
+    app.config.mail.enabled = false;
+    let clock = app.clock.clone();
+    let file = || serde_json::from_slice::<StatusFile>(&disk.bytes(STATUS_FILE).unwrap()).unwrap();
+    let (server, mut host) = connect(app);
+    let session = async {
+        host.initialize("claude-code").await;
+        sleep(Duration::from_secs(10)).await;
+        let mut written = BTreeSet::new();
+        for _ in 0..600 {
+            sleep(Duration::from_millis(500)).await;
+            let file = file();
+            let at: Timestamp = file.written_at.parse().unwrap();
+            assert!(clock.now().duration_since(at).as_secs() <= 31, "{at} is old");
+            let state = &file.sources[0].state;
+            assert!(state.error.is_none() && state.silence(clock.now()).is_none(), "{state:?}");
+            written.insert(at);
+        }
+        assert!((9..=12).contains(&written.len()), "written {} times in 300 s", written.len());
+
+        graph.fault(|line| {
+            line.contains("/me/chats?").then(|| Reply::json(200, &json!({})).after(ANSWERED_LATE))
+        });
+        sleep(Duration::from_secs(7)).await;
+        let state = &file().sources[0].state;
+        assert!(state.waits(), "it is told that an answer is awaited: {state:?}");
+        graph.fault(|line| line.contains("/me/chats?").then(|| Reply::error(403, "Forbidden")));
+        sleep(ANSWERED_LATE + Duration::from_secs(7)).await;
+        assert!(file().sources[0].state.error.is_some());
+        graph.fault(|_| None);
+        // A refused list is asked for again after a minute.
+        sleep(Duration::from_secs(100)).await;
+        let state = &file().sources[0].state;
+        assert!(state.error.is_none() && !state.waits(), "{state:?}");
     };
     tokio::select! { biased; _ = server => panic!("the server ended"), () = session => {} }
 }

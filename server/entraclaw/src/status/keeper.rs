@@ -6,11 +6,12 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use jiff::Timestamp;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{
     GraphLine, SESSIONS, SessionFile, SourceLine, SponsorsLine, StatusFile, session_file, session_lock,
@@ -29,8 +30,11 @@ use entraclaw_seams::storage::{Lock, Storage};
 const FIRST_AFTER: Duration = Duration::from_millis(100);
 /// The time from a change to its write, which is also the shortest time between two writes.
 const TELL_AFTER: Duration = Duration::from_secs(1);
-/// How often to look for changes that are not reported, such as a disk that fails or recovers.
-const LOOK_EVERY: Duration = Duration::from_secs(60);
+/// How often to look for changes that are not reported, such as a disk that fails or recovers, and to write the times of
+/// polls that were answered.
+const LOOK_EVERY: Duration = Duration::from_secs(30);
+/// How long the word of a session that polls stands, beside the time between two polls.
+pub(super) const WORD_LASTS: Duration = Duration::from_secs(35);
 /// How often the leader removes the files of ended sessions.
 const CLEAR_EVERY: Duration = Duration::from_secs(600);
 /// The time over which requests are counted.
@@ -93,32 +97,70 @@ type SessionNews = (bool, bool, PresenceState, JournalStats);
 /// Everything that `status.json` depends on.
 type StatusNews = (Vec<SourceState>, Option<SponsorsLine>, Usage, Option<upkeep::Round>);
 
+/// A state that has changed.
+enum Changed {
+    /// The state of a source, with the receiver of its next change.
+    Source(watch::Receiver<SourceState>),
+    Other,
+}
+
 impl Keeper {
     /// Writes the files for ever.
     pub async fn run(self, leading: watch::Receiver<bool>) -> Infallible {
         sleep(FIRST_AFTER).await;
         let mut round = Round { started_at: self.clock.now(), ..Round::default() };
         loop {
-            let mut changes = self.changes(&leading);
+            let changes = self.changes(&leading);
             self.look(&mut round);
-            tokio::select! {
-                biased;
-                _ = changes.next() => {}
-                () = sleep(LOOK_EVERY) => {}
-            }
-            sleep(TELL_AFTER).await;
+            self.until_due(changes, &round).await;
         }
     }
 
+    /// Waits until the next look. A poll like the one before it, once it is answered, is no reason for one: it comes every
+    /// few seconds, and each write would wake the disk and every session that listens to it.
+    async fn until_due(
+        &self,
+        mut changes: FuturesUnordered<LocalBoxFuture<'static, Changed>>,
+        round: &Round,
+    ) {
+        let look_at = Instant::now() + LOOK_EVERY;
+        let (mut polled_at, mut other_at) = (None, None);
+        loop {
+            let due = [polled_at, other_at].into_iter().flatten().min().unwrap_or(look_at);
+            let changed = tokio::select! {
+                biased;
+                Some(changed) = changes.next() => changed,
+                () = sleep_until(due) => return,
+            };
+            let soon = Instant::now() + TELL_AFTER;
+            match changed {
+                Changed::Source(next) => {
+                    changes.push(source_changed(next));
+                    polled_at = if self.is_as_written(round) { None } else { polled_at.or(Some(soon)) };
+                }
+                Changed::Other => other_at = other_at.or(Some(soon)),
+            }
+        }
+    }
+
+    /// Whether the file says of the sources what they say now, but for the times of polls.
+    fn is_as_written(&self, round: &Round) -> bool {
+        let Some((written, ..)) = &round.status else { return false };
+        self.sources.iter().zip(written).all(|(source, written)| {
+            let state = source.status.get();
+            state == *written || (source.poll_interval.is_some() && state.was_only_polled_since(written))
+        })
+    }
+
     /// Futures that end at the next change of each kind.
-    fn changes(&self, leading: &watch::Receiver<bool>) -> FuturesUnordered<LocalBoxFuture<'static, ()>> {
+    fn changes(&self, leading: &watch::Receiver<bool>) -> FuturesUnordered<LocalBoxFuture<'static, Changed>> {
         let mut changes = FuturesUnordered::new();
         changes.push(changed(leading.clone()));
         changes.push(changed(self.presence.watch()));
         changes.push(changed(self.journal.watch()));
         changes.push(changed(self.journal.watch_silence()));
         changes.push(changed(self.upkeep.watch()));
-        changes.extend(self.sources.iter().map(|source| changed(source.status.watch())));
+        changes.extend(self.sources.iter().map(|source| source_changed(source.status.watch())));
         changes
     }
 
@@ -237,14 +279,21 @@ impl Drop for Keeper {
     }
 }
 
-/// Waits for the next change; for ever if the sender is gone.
-fn changed<T: 'static>(mut watched: watch::Receiver<T>) -> LocalBoxFuture<'static, ()> {
+fn changed<T: 'static>(mut watched: watch::Receiver<T>) -> LocalBoxFuture<'static, Changed> {
     watched.mark_unchanged();
-    Box::pin(async move {
-        if watched.changed().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    })
+    Box::pin(next_change(watched).map(|_| Changed::Other))
+}
+
+fn source_changed(watched: watch::Receiver<SourceState>) -> LocalBoxFuture<'static, Changed> {
+    Box::pin(next_change(watched).map(Changed::Source))
+}
+
+/// Waits for the next change; for ever if the sender is gone.
+async fn next_change<T>(mut watched: watch::Receiver<T>) -> watch::Receiver<T> {
+    if watched.changed().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+    watched
 }
 
 fn source_line(source: &WatchedSource, state: &SourceState) -> SourceLine {

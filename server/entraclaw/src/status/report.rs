@@ -131,7 +131,7 @@ pub fn gather_sessions(storage: &dyn Storage, home: &str, now: Timestamp) -> Rep
     if let Some(status) = &mut report.status
         && since(&status.written_at, now).is_none_or(|time| time > MINUTE)
     {
-        // It is written at each change, so nothing was asked since.
+        // It is written more often while a source is asked, so nothing was.
         status.graph.requests_last_minute = 0;
     }
     report.sessions = sessions(storage);

@@ -2,13 +2,14 @@
 //! It must never print a control character of foreign text.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use anstyle::{AnsiColor, Style};
 use jiff::Timestamp;
 
-use super::amount::{ago, counted, size};
-use super::judge;
+use super::amount::{ago, counted, since, size};
 use super::report::Report;
+use super::{SourceLine, judge, keeper};
 use entraclaw_sanitize::clean_line;
 
 const GOOD: Style = AnsiColor::Green.on_default();
@@ -92,7 +93,18 @@ fn sources(out: &mut String, report: &Report, now: Timestamp) {
         };
         let lag =
             judge::lag(source, now).map_or_else(|| "-".to_owned(), |lag| format!("{} s", lag.as_secs()));
-        let told = if source.poll_interval_ms.is_some() {
+        let interval = source.poll_interval_ms.map(Duration::from_millis);
+        let steady = interval.filter(|interval| is_steady(report, source, *interval, now));
+        let told = if let Some(interval) = steady {
+            // The file has the times of answered polls only now and then, and old ones would look like a halt.
+            format!(
+                "asked every {} s, answered as of {} ago, {}, {} behind",
+                interval.as_secs_f32(),
+                ago(&status.written_at, now),
+                counted(state.conversations, "conversation"),
+                state.behind
+            )
+        } else if interval.is_some() {
             format!(
                 "asked {}, answered {}, lag {lag}, {}, {} behind",
                 when(state.asked_at),
@@ -115,6 +127,13 @@ fn sources(out: &mut String, report: &Report, now: Timestamp) {
         graph.requests_last_minute, graph.budget_per_minute, graph.requests_total, graph.throttled_total
     );
     line(out, "graph", &used);
+}
+
+/// Whether the session that polls has said lately that this source answers.
+fn is_steady(report: &Report, source: &SourceLine, interval: Duration, now: Timestamp) -> bool {
+    let said = report.status.as_ref().and_then(|status| since(&status.written_at, now));
+    let is_lately = said.is_some_and(|said| said <= interval.saturating_add(keeper::WORD_LASTS));
+    report.leader.is_some() && is_lately && source.state.error.is_none() && !source.state.waits()
 }
 
 fn sessions(out: &mut String, report: &Report, now: Timestamp) {

@@ -108,7 +108,7 @@ fn running_sessions_differ_from_ended_ones() {
         "status     healthy",
         "home       /home/alice/.entraclaw",
         "leader     process 40, for 60 min",
-        "teams      asked 2 s ago, answered 2 s ago, lag 2 s, 7 conversations, 0 behind",
+        "teams      asked every 5 s, answered as of 2 s ago, 7 conversations, 0 behind",
         "graph      12 of 900 requests in the last minute, 700 in all, 0 throttled",
         "session    40 claude-code 2.1.330, heard 2 s ago; reads as claude-code; by channel, wait",
         "(ended, file left over)",

@@ -8,7 +8,8 @@ use crate::journal::JournalLine;
 use crate::source::SourceState;
 use crate::upkeep::Round;
 
-/// The leader's report: `status.json`.
+/// The leader's report: `status.json`. It is written anew when something happens or fails, and for polls that
+/// are answered like those before every 30 s.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StatusFile {
     /// Version of this shape; 1.

@@ -84,12 +84,53 @@ impl SourceState {
 
     /// How long the source has waited for an answer, once that is longer than allowed.
     pub fn silence(&self, now: Timestamp) -> Option<SignedDuration> {
-        let asked_at = self.asked_at?;
-        let waits = self.answered_at.is_none_or(|answered_at| answered_at < asked_at);
-        let time = now.duration_since(asked_at);
-        (waits && time > SILENCE_MAX).then_some(time)
+        let time = now.duration_since(self.asked_at?);
+        (self.waits() && time > SILENCE_MAX).then_some(time)
+    }
+
+    /// Whether nothing but answered polls lies between the two states.
+    pub fn was_only_polled_since(&self, earlier: &Self) -> bool {
+        let but_for_times =
+            Self { asked_at: earlier.asked_at, answered_at: earlier.answered_at, ..self.clone() };
+        earlier.answered_at.is_some() && !earlier.waits() && !self.waits() && but_for_times == *earlier
+    }
+
+    /// Whether the source was asked and has not answered yet.
+    pub fn waits(&self) -> bool {
+        self.asked_at
+            .is_some_and(|asked_at| self.answered_at.is_none_or(|answered_at| answered_at < asked_at))
     }
 }
 
 /// A handle to the state of a source.
 pub type SourceStatus = Watched<SourceState>;
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    fn at(second: i64) -> Option<Timestamp> {
+        Timestamp::from_second(second).ok()
+    }
+
+    fn polled(asked: i64, answered: Option<i64>) -> SourceState {
+        SourceState { asked_at: at(asked), answered_at: answered.and_then(at), ..SourceState::default() }
+    }
+
+    #[rstest]
+    #[case::answered(polled(10, Some(10)), polled(15, Some(16)), true)]
+    #[case::unanswered(polled(10, Some(10)), polled(15, Some(10)), false)]
+    #[case::the_first_answer(polled(10, None), polled(10, Some(11)), false)]
+    #[case::an_answer_after_a_wait(polled(10, Some(6)), polled(15, Some(16)), false)]
+    #[case::failed(polled(10, Some(10)), SourceState { failures: 1, ..polled(15, Some(16)) }, false)]
+    #[case::more_to_read(polled(10, Some(10)), SourceState { behind: 1, ..polled(15, Some(16)) }, false)]
+    fn only_answered_polls_change_nothing_but_times(
+        #[case] earlier: SourceState,
+        #[case] later: SourceState,
+        #[case] only_polled: bool,
+    ) {
+        assert_eq!(later.was_only_polled_since(&earlier), only_polled);
+    }
+}
