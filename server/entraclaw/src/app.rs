@@ -20,6 +20,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_concurrency::future::TryJoin as _;
+use futures_util::FutureExt as _;
+use futures_util::future::LocalBoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, watch};
 
@@ -388,22 +391,30 @@ async fn serve(mut app: App, reader: impl AsyncRead + Unpin, writer: impl AsyncW
     );
     let teams = polled(teams, polls && app.config.teams.enabled);
     let mail = polled(mail, polls && app.config.mail.enabled);
-    tokio::select! {
-        biased;
-        exit = provider::serve(session, reader, writer) => exit,
-        never = keep_up(&journal, &gate, &*app.storage, &lead, may_lead) => match never {},
-        never = while_leading(work, &journal, leading.clone()) => match never {},
-        never = send_pairings(pairings, &outbox) => match never {},
-        never = or_never(relay) => match never {},
-        never = or_never(wake_ups) => match never {},
-        never = know_sponsors(sponsors, &sponsors_known) => match never {},
-        never = listen(bot, &journal, leading.clone(), sponsored.clone()) => match never {},
-        never = listen(teams, &journal, leading.clone(), sponsored.clone()) => match never {},
-        never = listen(mail, &journal, leading.clone(), sponsored) => match never {},
-        never = tokens.keep_fresh() => match never {},
-        never = upkeep.run(leading.clone()) => match never {},
-        never = keeper.run(leading) => match never {},
-    }
+    // A selection would poll all of them whenever one was woken. This polls those that were, in this order, so that a
+    // simulated run can be repeated.
+    let parts = [
+        provider::serve(session, reader, writer).map(Err).boxed_local(),
+        endless(keep_up(&journal, &gate, &*app.storage, &lead, may_lead)),
+        endless(while_leading(work, &journal, leading.clone())),
+        endless(send_pairings(pairings, &outbox)),
+        endless(or_never(relay)),
+        endless(or_never(wake_ups)),
+        endless(know_sponsors(sponsors, &sponsors_known)),
+        endless(listen(bot, &journal, leading.clone(), sponsored.clone())),
+        endless(listen(teams, &journal, leading.clone(), sponsored.clone())),
+        endless(listen(mail, &journal, leading.clone(), sponsored)),
+        endless(tokens.keep_fresh()),
+        endless(upkeep.run(leading.clone())),
+        endless(keeper.run(leading)),
+    ];
+    let Err(exit) = parts.try_join().await;
+    exit
+}
+
+/// A part of the server that the end of the connection ends.
+fn endless<'a>(part: impl Future<Output = Infallible> + 'a) -> LocalBoxFuture<'a, Result<Infallible, Exit>> {
+    part.map(Ok).boxed_local()
 }
 
 /// The source, if it is polled.
