@@ -13,6 +13,11 @@ impl<T: Clone + PartialEq> Watched<T> {
         self.0.borrow().clone()
     }
 
+    /// Whether the current state is so.
+    pub fn is(&self, so: impl FnOnce(&T) -> bool) -> bool {
+        so(&self.0.borrow())
+    }
+
     /// Changes the state. Watchers are told only if the value is different.
     pub fn update(&self, change: impl FnOnce(&mut T)) {
         self.0.send_if_modified(|state| {

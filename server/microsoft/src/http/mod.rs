@@ -29,9 +29,10 @@ pub(crate) async fn send_within(
     request: HttpRequest,
     limit: Duration,
 ) -> Result<HttpResponse, TransportError> {
-    let host =
-        Url::parse(&request.url).map_or_else(|_| "a URL that is none".to_owned(), |url| host_and_port(&url));
+    let url = request.url.clone();
     tokio::time::timeout(limit, transport.send(request)).await.unwrap_or_else(|_| {
+        let host =
+            Url::parse(&url).map_or_else(|_| "a URL that is none".to_owned(), |url| host_and_port(&url));
         Err(TransportError::Broken { host, reason: format!("none came within {} ms", limit.as_millis()) })
     })
 }

@@ -1,6 +1,7 @@
 //! Lists the chats, newest first, as far down as one can have changed: one request when nothing did.
 //! It must never page through all chats only because there are many.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -26,9 +27,25 @@ const PAGE_PATIENCE: Duration = Duration::from_secs(15);
 pub(super) struct ListJob {
     /// Chats whose newest message is older than this need not be listed.
     pub(super) stop_before: Timestamp,
-    pub(super) page_size: u32,
     /// Whether to ask for an order; without one, all chats are listed.
     pub(super) sorted: bool,
+}
+
+/// The addresses of the list, which is asked for every few seconds.
+#[derive(Debug)]
+pub(super) struct ListUrls {
+    sorted: String,
+    unsorted: String,
+}
+
+impl ListUrls {
+    pub(super) fn new(client: &GraphClient, page_size: u32) -> Self {
+        let top = page_size.to_string();
+        let query = [("$expand", "lastMessagePreview"), ("$top", top.as_str()), ("$orderby", NEWEST_FIRST)];
+        let [expand, top, _] = query;
+        let path = ["me", "chats"];
+        Self { sorted: client.url(&path, &query), unsorted: client.url(&path, &[expand, top]) }
+    }
 }
 
 /// The outcome of one list.
@@ -45,25 +62,26 @@ pub(super) struct Listing {
 /// Lists chats. When Graph refuses the order, all chats are listed without one.
 pub(super) async fn list(
     client: Arc<GraphClient>,
+    urls: Rc<ListUrls>,
     job: ListJob,
     last: Rc<LastPage<ChatRow>>,
 ) -> Result<Listing, GraphError> {
-    match pages(&client, job, &last).await {
+    match pages(&client, &urls, job, &last).await {
         Err(error) if job.sorted && error.failure == Failure::BadRequest => {
             tracing::warn!(%error, "graph refused to order the chats; all of them are listed instead");
-            pages(&client, ListJob { sorted: false, ..job }, &last).await
+            pages(&client, &urls, ListJob { sorted: false, ..job }, &last).await
         }
         done => done,
     }
 }
 
-async fn pages(client: &GraphClient, job: ListJob, last: &LastPage<ChatRow>) -> Result<Listing, GraphError> {
-    let top = job.page_size.to_string();
-    let mut query = vec![("$expand", "lastMessagePreview"), ("$top", top.as_str())];
-    if job.sorted {
-        query.push(("$orderby", NEWEST_FIRST));
-    }
-    let mut url = client.url(&["me", "chats"], &query);
+async fn pages(
+    client: &GraphClient,
+    urls: &ListUrls,
+    job: ListJob,
+    last: &LastPage<ChatRow>,
+) -> Result<Listing, GraphError> {
+    let mut url = Cow::Borrowed(if job.sorted { &urls.sorted } else { &urls.unsorted });
     let mut listing = Listing { rows: Vec::new(), complete: false, sorted: job.sorted, unreadable: 0 };
     let mut seen = BTreeSet::new();
     for page_number in 0..LIST_PAGES_MAX {
@@ -85,7 +103,7 @@ async fn pages(client: &GraphClient, job: ListJob, last: &LastPage<ChatRow>) -> 
             listing.complete = true;
             break;
         };
-        url = next;
+        url = Cow::Owned(next);
     }
     Ok(listing)
 }

@@ -21,7 +21,7 @@ use super::cursor::{ChatCursor, Cursor};
 use super::identity::identify;
 use super::judge::News;
 use super::known::Look;
-use super::listing::{ListJob, Listing, list};
+use super::listing::{ListJob, ListUrls, Listing, list};
 use super::members;
 use super::page::LastPage;
 use super::reading::{ReadDone, ReadJob, read};
@@ -145,6 +145,7 @@ pub(super) struct Poll<'a> {
     chats: BTreeMap<String, Live>,
     reads: FuturesUnordered<LocalBoxFuture<'static, ReadDone>>,
     listing: Option<LocalBoxFuture<'static, Result<Listing, GraphError>>>,
+    list_urls: Rc<ListUrls>,
     last_list: Rc<LastPage<ChatRow>>,
     next_list: Instant,
     list_failures: u32,
@@ -182,6 +183,7 @@ impl<'a> Poll<'a> {
             chats: BTreeMap::new(),
             reads: FuturesUnordered::new(),
             listing: None,
+            list_urls: Rc::new(ListUrls::new(&parts.client, parts.options.page_size)),
             last_list: Rc::default(),
             next_list: now,
             list_failures: 0,
@@ -322,7 +324,6 @@ impl<'a> Poll<'a> {
         let known_to = known_to.min(self.active_before().unwrap_or(known_to));
         let job = ListJob {
             stop_before: known_to.checked_sub(overlap).unwrap_or(known_to),
-            page_size: self.parts.options.page_size,
             sorted: self.unsorted_until.is_none_or(|until| until <= now),
         };
         for live in self.chats.values().filter(|live| live.hot_until.is_none_or(|until| until <= now)) {
@@ -330,12 +331,12 @@ impl<'a> Poll<'a> {
         }
         self.next_list = now + self.parts.client.jitter(self.cadence(now));
         let (client, known) = (self.parts.client.clone(), self.parts.known.clone());
-        let last_list = Rc::clone(&self.last_list);
+        let (urls, last_list) = (Rc::clone(&self.list_urls), Rc::clone(&self.last_list));
         let asked_at = self.parts.clock.now();
         self.status.update(|state| state.asked_at = Some(asked_at));
         self.listing = Some(Box::pin(async move {
             identify(&client, &known).await?;
-            list(client, job, last_list).await
+            list(client, urls, job, last_list).await
         }));
     }
 
@@ -388,6 +389,12 @@ impl<'a> Poll<'a> {
         let behind = self.chats.values().filter(|live| live.wanted.is_some()).count() as u64;
         let conversations = self.cursor.chats.len() as u64;
         let unsaved = self.unkept.as_ref().or(self.unsaved.as_ref());
+        let is_told = self.status.is(|state| {
+            (state.behind, state.conversations, state.unsaved.as_ref()) == (behind, conversations, unsaved)
+        });
+        if is_told {
+            return;
+        }
         self.status.update(|state| {
             state.behind = behind;
             state.conversations = conversations;
