@@ -3,8 +3,13 @@
 
 /// Sixty-four bits that follow from a seed and a name (FNV-1a, then a SplitMix finaliser).
 pub(super) fn bits(seed: u64, name: &str) -> u64 {
+    bits_of_parts(seed, &[name])
+}
+
+/// The bits of a name that is given in parts.
+fn bits_of_parts(seed: u64, name: &[&str]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64 ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    for byte in name.bytes() {
+    for byte in name.iter().flat_map(|part| part.bytes()) {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     }
     let mut z = hash.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -23,8 +28,8 @@ pub(super) fn happens(seed: u64, name: &str, probability: f64) -> bool {
 
 /// A lower-case UUID of version 4 that follows from a seed and a name.
 pub(crate) fn guid(seed: u64, name: &str) -> String {
-    let high = (bits(seed, &format!("{name}/high")) & 0xffff_ffff_ffff_0fff) | 0x4000;
-    let low = (bits(seed, &format!("{name}/low")) & 0x3fff_ffff_ffff_ffff) | 0x8000_0000_0000_0000;
+    let high = (bits_of_parts(seed, &[name, "/high"]) & 0xffff_ffff_ffff_0fff) | 0x4000;
+    let low = (bits_of_parts(seed, &[name, "/low"]) & 0x3fff_ffff_ffff_ffff) | 0x8000_0000_0000_0000;
     format!(
         "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
         high >> 32,

@@ -1,6 +1,7 @@
 //! A fake Microsoft Graph for Teams and mail: one deterministic state machine with several skins.
 //! It must follow no rule that is not in [`rules`], and share no code with the server under test.
 
+mod asked;
 mod auth;
 mod chat;
 mod draw;

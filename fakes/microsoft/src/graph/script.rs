@@ -73,6 +73,7 @@ impl FakeGraph {
             return Err(ScriptError::Invalid { field: "base_url", reason });
         };
         self.base = Some(url);
+        self.last_asked.forget();
         base_url.clone_into(&mut self.base_url);
         Ok(())
     }

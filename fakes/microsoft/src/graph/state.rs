@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 use url::Url;
 
+use super::asked::LastAsked;
 use super::auth::{self, Auth};
 use super::chat::Chat;
 use super::draw;
@@ -20,7 +21,7 @@ use super::moment::{self, Ms};
 use super::people::Directory;
 use super::query::Query;
 use super::reject::{Ids, Rejection, envelope};
-use super::route::{Operation, Owner, Route, route};
+use super::route::{Operation, Owner, Route};
 use super::rules::RuleId;
 use super::sent::SentMessage;
 use super::spec::PersonSpec;
@@ -61,6 +62,7 @@ pub struct FakeGraph {
     /// The rules that the fake has followed so far.
     pub(super) exercised: Trace,
     pub(super) memo: Memo,
+    pub(super) last_asked: LastAsked,
 }
 
 /// A parsed request.
@@ -69,8 +71,9 @@ pub(super) struct Call<'a> {
     pub(super) seq: u64,
     pub(super) request: &'a Request,
     pub(super) url: &'a Url,
-    pub(super) query: Query,
-    pub(super) route: Route,
+    pub(super) query: &'a Query,
+    pub(super) route: &'a Route,
+    pub(super) decoded_path: &'a str,
     /// Whether the caller asked for values of enumerations that are newer than the version.
     pub(super) newer_values: bool,
     pub(super) trace: Trace,
@@ -140,6 +143,7 @@ impl FakeGraph {
             error_style: ErrorStyle::default(),
             exercised: Trace::default(),
             memo: Memo::default(),
+            last_asked: LastAsked::default(),
         }
     }
 
@@ -151,29 +155,33 @@ impl FakeGraph {
         let id = draw::guid(self.seed, &format!("request/{seq}"));
         let client_id = request.header_value("client-request-id").map(str::to_owned);
         let ids = Ids { client: client_id.clone().unwrap_or_else(|| id.clone()), request: id };
-        let Some(url) = self.base.as_ref().and_then(|base| base.join(&request.url).ok()) else {
+        let Some(asked) = self.last_asked.read(self.base.as_ref(), &request.method, &request.url) else {
             return self.elsewhere(now_ms, seq, request, &ids, "nowhere");
         };
-        if self.base.as_ref().map(Url::origin) != Some(url.origin()) || !url.username().is_empty() {
+        let url = &asked.url;
+        if !asked.is_ours {
             return self.elsewhere(now_ms, seq, request, &ids, &url.origin().ascii_serialization());
         }
         let mut call = Call {
             now_ms,
             seq,
             request,
-            url: &url,
-            query: Query::of(&url),
-            route: route(&request.method, &url),
+            url,
+            query: &asked.query,
+            route: &asked.route,
+            decoded_path: &asked.decoded_path,
             newer_values: false,
             trace: Trace::default(),
         };
         call.newer_values = call.prefers("include-unknown-enum-members");
         let (reply, spoilers) = self.serve(&mut call);
         let mut answer = self.answer(reply, &mut call, &ids);
-        let again = format!("{}{}", self.base_url, path_and_query(&url));
-        for action in spoilers {
-            call.trace.note(action.rule());
-            action.spoil(&mut answer, &again);
+        if !spoilers.is_empty() {
+            let again = format!("{}{}", self.base_url, asked.path_and_query);
+            for action in spoilers {
+                call.trace.note(action.rule());
+                action.spoil(&mut answer, &again);
+            }
         }
         if call.route.operation.is_of_mail()
             && let Some(mailbox) = &mut self.mailbox
@@ -187,7 +195,7 @@ impl FakeGraph {
             seq,
             at: now,
             method: request.method.clone(),
-            path: path_and_query(&url),
+            path: asked.path_and_query.clone(),
             operation: call.route.operation,
             chat,
             status: answer.status,
@@ -343,12 +351,11 @@ impl FakeGraph {
 
     /// The faults that strike a call, up to the first that answers instead of the service.
     fn struck(&mut self, call: &Call<'_>, chat_id: Option<&str>) -> Vec<FaultAction> {
-        let path = percent_encoding::percent_decode_str(call.url.path()).decode_utf8_lossy();
         let chat = chat_id.and_then(|id| self.chat_handles.get(id)).map(String::as_str);
         let seen = Seen {
             elapsed_ms: call.now_ms.saturating_sub(self.started_ms),
             method: &call.request.method,
-            path: &path,
+            path: call.decoded_path,
             operation: call.route.operation,
             chat,
             has_orderby: call.query.option("$orderby").is_some(),
@@ -486,8 +493,4 @@ impl FakeGraph {
             }
         }
     }
-}
-
-pub(super) fn path_and_query(url: &Url) -> String {
-    url.query().map_or_else(|| url.path().to_owned(), |query| format!("{}?{query}", url.path()))
 }
