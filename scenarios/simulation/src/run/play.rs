@@ -11,6 +11,7 @@ use fake_hosts::{AnyServer, Profile, WakeUpKind};
 use fake_microsoft::bot::{BotDelivery, SharedBot};
 use fake_microsoft::entra::SharedEntra;
 use fake_microsoft::graph::SharedGraph;
+use memchr::memmem::Finder;
 use reports::event::{CellFinished, Failure, Lane, Status};
 use tokio::sync::Notify;
 
@@ -462,14 +463,15 @@ impl<'a> Play<'a> {
         secrets.extend([TOKEN, AGENT_TOKEN].map(str::to_owned));
         self.entra.with(|entra| secrets.extend(entra.secrets().iter().cloned()));
         // Tokens of a day are many and begin alike, so their beginnings are looked for first.
-        let mut by_head: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+        let mut by_head: BTreeMap<&str, Vec<Finder>> = BTreeMap::new();
         for secret in &secrets {
-            by_head.entry(secret.get(..SECRET_HEAD_BYTES).unwrap_or(secret)).or_default().push(secret);
+            let head = secret.get(..SECRET_HEAD_BYTES).unwrap_or(secret);
+            by_head.entry(head).or_default().push(Finder::new(secret));
         }
+        let by_head: Vec<_> = by_head.into_iter().map(|(head, alike)| (Finder::new(head), alike)).collect();
         let holds = |bytes: &[u8]| {
-            let text = String::from_utf8_lossy(bytes);
-            let mut alike = by_head.iter().filter(|(head, _)| text.contains(**head));
-            alike.any(|(_, alike)| alike.iter().any(|secret| text.contains(secret)))
+            let mut heads = by_head.iter().filter(|(head, _)| head.find(bytes).is_some());
+            heads.any(|(_, alike)| alike.iter().any(|secret| secret.find(bytes).is_some()))
         };
         let mut places = Vec::new();
         let folders = ["", "inbox", "inbox/consumers", "interactions", "sources", "log"].map(str::to_owned);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use entraclaw_inbox::record::WORK_CHAT;
 use fake_hosts::Profile;
+use memchr::memmem::Finder;
 use reports::event::{Arrival, Failure, Lane, ModelLine, WireLine};
 use schemas::{Direction, WireValidator};
 use serde_json::Value;
@@ -89,6 +90,8 @@ pub(crate) struct SessionView {
     undeclared: Vec<&'static str>,
     validator: WireValidator,
     secret: String,
+    /// Absent where there is no secret.
+    secret_finder: Option<Finder<'static>>,
     /// Messages that were written while a turn ran, by label.
     busy: BTreeSet<String>,
     /// By chat and message: what brought it first, or woke the model that then read it.
@@ -111,6 +114,7 @@ impl SessionView {
             undeclared: undeclared.unwrap_or_default(),
             validator: WireValidator::at_host(),
             secret: secret.to_owned(),
+            secret_finder: (!secret.is_empty()).then(|| Finder::new(secret).into_owned()),
             ..Self::default()
         }
     }
@@ -164,7 +168,7 @@ impl SessionView {
                 );
             }
         }
-        if !by_host && !self.secret.is_empty() && text.contains(&self.secret) {
+        if !by_host && self.holds_secret(text) {
             self.fail("oracle.secret", at_ms, "the access token is in a line to the host".to_owned(), None);
         }
         if let Some(json) = &json {
@@ -396,12 +400,16 @@ impl SessionView {
     /// A line for the transcript that is not on this wire.
     pub(crate) fn note(&mut self, at_ms: u64, lane: Lane, text: &str) {
         if self.transcript.len() < TRANSCRIPT_LINES_MAX {
-            let hidden = !self.secret.is_empty() && text.contains(&self.secret);
-            let text = if hidden { text.replace(&self.secret, "<token>") } else { text.to_owned() };
+            let text =
+                if self.holds_secret(text) { text.replace(&self.secret, "<token>") } else { text.to_owned() };
             self.transcript.push(WireLine { at_ms, lane, text });
         } else {
             self.left_out += 1;
         }
+    }
+
+    fn holds_secret(&self, text: &str) -> bool {
+        self.secret_finder.as_ref().is_some_and(|secret| secret.find(text.as_bytes()).is_some())
     }
 
     /// A rule was broken.

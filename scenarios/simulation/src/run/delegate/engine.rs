@@ -27,6 +27,9 @@ use crate::mutants::Mutant;
 use crate::run::miss::Miss;
 use crate::scenario::Delegate;
 
+/// A file system without a disk, where the system has one: each of hundreds of cells makes a folder and removes it.
+const IN_MEMORY: &str = "/dev/shm";
+
 /// The local model of a simulated machine; a cheap clone.
 #[derive(Clone)]
 pub(crate) struct SimDelegation(Arc<Inner>);
@@ -79,7 +82,7 @@ impl SimDelegation {
         seed: u64,
         mutant: Option<&'static Mutant>,
     ) -> anyhow::Result<Self> {
-        let folder = tempfile::tempdir()?;
+        let folder = tempfile::tempdir_in(IN_MEMORY).or_else(|_| tempfile::tempdir())?;
         let project = folder.path().join(PROJECT);
         std::fs::create_dir(&project)?;
         Ok(Self(Arc::new(Inner {
