@@ -129,6 +129,12 @@ impl FileLook {
         Self { due: Instant::now() + FILES_INTERVAL, has_news: false, failing: Trying::default() }
     }
 
+    /// Moves on to the first check that is not over: those before it would have found nothing.
+    fn skip(&mut self) {
+        let over = self.due.elapsed().as_nanos().div_ceil(FILES_INTERVAL.as_nanos());
+        self.due += FILES_INTERVAL.saturating_mul(u32::try_from(over).unwrap_or(u32::MAX));
+    }
+
     fn go_on(&mut self, journal: &Journal) {
         if self.due > Instant::now() {
             return;
@@ -197,7 +203,11 @@ pub(super) async fn keep_up(
                 let beat = (!beat.is_alone).then_some(beat.due);
                 let due = files.has_news.then_some(files.due);
                 let until = beat.into_iter().chain(due).min();
+                let is_known = files.has_news;
                 files.has_news |= rest(every_change, until).await;
+                if !is_known {
+                    files.skip();
+                }
             }
             files.has_news |= every_change.is_news();
             every_change.skip();
