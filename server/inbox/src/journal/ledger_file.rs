@@ -122,8 +122,7 @@ impl LedgerFile {
         while let Some(piece) = lines.next()? {
             if !piece.ended {
                 self.is_torn = true;
-                // Every note begins with a brace, and the end of an unfinished line with `~`.
-                self.is_damaged |= !piece.bytes.starts_with(b"{") && !piece.bytes.starts_with(b"~");
+                self.is_damaged |= !is_unfinished(piece.bytes, self.read_len > 0);
                 break;
             }
             self.read_len = piece.end();
@@ -165,6 +164,10 @@ impl LedgerFile {
             line.append(&mut to_line(note));
             file.append(&line)?;
             line.clear();
+        }
+        // A power cut takes the name of a new file until the folder is synced, and with it what each session was given.
+        if self.read_len == 0 {
+            file.sync()?;
         }
         drop(file);
         self.refresh().map(|()| false)
@@ -221,6 +224,50 @@ fn is_sound(line: &[u8]) -> bool {
     line.ends_with(b"~") || line::is_intact(line)
 }
 
+/// Whether a process, or the system before a power cut, was not yet done with the last line. Every note begins with a brace,
+/// the end of an unfinished line with `~`, and of bytes behind others only the number may be on the disk.
+fn is_unfinished(line: &[u8], is_behind_others: bool) -> bool {
+    matches!(line.first(), Some(b'{' | b'~')) || (is_behind_others && line.iter().all(|byte| *byte == 0))
+}
+
 fn to_line(note: &Note) -> Vec<u8> {
     line::seal(serde_json::to_vec(note).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use entraclaw_seams::storage::MemoryStorage;
+    use entraclaw_seams::storage::memory::Crash;
+
+    fn opened(slot: u16) -> Note {
+        Note::Open { slot, session: format!("session-{slot}") }
+    }
+
+    fn file_of(disk: &MemoryStorage) -> LedgerFile {
+        let process = disk.new_process();
+        process.create_dir(CONSUMERS).unwrap();
+        LedgerFile::new(Arc::new(process), &"claude-code".parse().unwrap())
+    }
+
+    #[test]
+    fn a_power_cut_takes_the_newest_notes_alone_and_damages_nothing() {
+        let header = Note::Header { v: 1, generation: 1 };
+        for seed in 0..64 {
+            let disk = MemoryStorage::new();
+            let mut file = file_of(&disk);
+            file.append(&[header.clone(), opened(1)]).unwrap();
+            let first_len = file.read_len;
+            file.append(&[opened(2), opened(3)]).unwrap();
+            disk.crash(Crash::Power, seed);
+
+            let mut file = file_of(&disk);
+            file.refresh().unwrap();
+            assert!(file.read_len >= first_len && !file.is_damaged(), "seed {seed}: {}", file.read_len);
+            file.append(&[opened(4)]).unwrap();
+            let mut again = file_of(&disk);
+            again.refresh().unwrap();
+            assert!(!again.is_damaged() && again.read_len > first_len, "seed {seed}");
+        }
+    }
 }
