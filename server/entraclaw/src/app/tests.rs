@@ -317,6 +317,8 @@ async fn polls_that_are_answered_are_written_down_now_and_then_and_one_that_is_n
             written.insert(at);
         }
         assert!((9..=12).contains(&written.len()), "written {} times in 300 s", written.len());
+        let requests = file().graph.requests_last_minute;
+        assert!((11..=13).contains(&requests), "{requests} requests in the last minute, and one every 5 s");
 
         graph.fault(|line| {
             line.contains("/me/chats?").then(|| Reply::json(200, &json!({})).after(ANSWERED_LATE))

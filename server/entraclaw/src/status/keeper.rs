@@ -34,7 +34,7 @@ const TELL_AFTER: Duration = Duration::from_secs(1);
 /// polls that were answered.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
 /// How long the word of a session that polls stands, beside the time between two polls.
-pub(super) const WORD_LASTS: Duration = Duration::from_secs(35);
+pub(super) const WORD_LASTS: Duration = LOOK_EVERY.saturating_add(Duration::from_secs(5));
 /// How often the leader removes the files of ended sessions.
 const CLEAR_EVERY: Duration = Duration::from_secs(600);
 /// The time over which requests are counted.
@@ -228,10 +228,14 @@ impl Keeper {
         let (states, sponsors, usage, last_upkeep) = news;
         let instant = Instant::now();
         round.requests.push_back((instant, usage.requests_total));
-        while round.requests.front().is_some_and(|(at, _)| instant.duration_since(*at) > MINUTE) {
+        // The file may be written rarely, so the count reaches back to the newest look that is a minute old.
+        while round.requests.get(1).is_some_and(|(at, _)| instant.duration_since(*at) >= MINUTE) {
             round.requests.pop_front();
         }
-        let a_minute_ago = round.requests.front().map_or(0, |(_, total)| *total);
+        let requests_last_minute = round.requests.front().map_or(0, |(at, total)| {
+            let passed = instant.duration_since(*at).max(MINUTE).as_secs();
+            (usage.requests_total - total) * MINUTE.as_secs() / passed
+        });
         StatusFile {
             v: 1,
             written_at: now.to_string(),
@@ -248,7 +252,7 @@ impl Keeper {
             graph: GraphLine {
                 requests_total: usage.requests_total,
                 throttled_total: usage.throttled_total,
-                requests_last_minute: usage.requests_total - a_minute_ago,
+                requests_last_minute,
                 budget_per_minute: u64::from(REQUESTS_PER_SECOND_MAX) * MINUTE.as_secs(),
             },
             upkeep: last_upkeep.clone(),
