@@ -15,12 +15,10 @@ use entraclaw_inbox::gate::Gate;
 use entraclaw_inbox::journal::{Journal, JournalError, Pulse};
 use entraclaw_seams::storage::{Changes, Storage};
 
-/// How often a follower looks for new records if no change is reported. It tries to lead at every second look.
-const FOLLOW_INTERVAL: Duration = Duration::from_millis(250);
+/// How often a follower looks for new records if no change is reported, reads the policy and tries to lead.
+const FOLLOW_INTERVAL: Duration = Duration::from_secs(1);
 /// The shortest pause between two looks of a follower that gets reports of changes.
 const NEWS_PAUSE: Duration = Duration::from_millis(5);
-/// A follower reads the policy at every so many looks, which is once a second; the leader at each of its own.
-const POLICY_LOOKS: u64 = 4;
 /// How often the leader lets the journal repeat failed writes.
 const LEAD_INTERVAL: Duration = Duration::from_secs(1);
 /// How often the leader checks whether another process has changed the journal's files.
@@ -184,7 +182,6 @@ pub(super) async fn keep_up(
     // Changes before this listener existed are not reported.
     let (mut looking, mut leading) = (Trying::default(), Trying::default());
     refresh(journal, &mut looking);
-    let mut look: u64 = 0;
     let (mut silence, mut beat, mut files) = (Silence::new(), Beat::new(), FileLook::new());
     let mut for_work = ForWork::new();
     loop {
@@ -222,10 +219,7 @@ pub(super) async fn keep_up(
             beat.go_on(journal, storage);
             files.go_on(journal);
         }
-        look += 1;
-        if (*lead.borrow() || look.is_multiple_of(POLICY_LOOKS))
-            && let Some(news) = gate.refresh()
-        {
+        if let Some(news) = gate.refresh() {
             tracing::info!("{news}");
             journal.interaction(news.interaction());
         }
@@ -235,8 +229,7 @@ pub(super) async fn keep_up(
             news = journal.changes();
             silence = Silence::new();
         }
-        let is_time = !*lead.borrow() && look.is_multiple_of(2);
-        if is_time && (may_lead || for_work.wants(storage)) {
+        if !*lead.borrow() && (may_lead || for_work.wants(storage)) {
             let outcome = try_lead(journal, &mut silence);
             let word = leading.note(outcome.is_ok());
             match outcome {
@@ -310,7 +303,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_sleep_of_the_machine_does_not_count_as_silence() {
         let mut silence = Silence::new();
-        let look = FOLLOW_INTERVAL * 2;
+        let look = FOLLOW_INTERVAL;
         for _ in 0..20 {
             silence.look(pulse_of(1));
             sleep(look).await;
