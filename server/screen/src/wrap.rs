@@ -107,6 +107,14 @@ mod tests {
         assert_eq!(lines("", 3), [""]);
     }
 
+    #[test]
+    fn a_text_that_was_forgotten_leaves_no_line() {
+        let mut wrapped = Wrapped::default();
+        assert_eq!(wrapped.lines("one\ntwo\n", 8), ["one", "two", ""]);
+        wrapped.forget();
+        assert_eq!(wrapped.lines("six\nten\n", 8), ["six", "ten", ""]);
+    }
+
     proptest! {
         #[test]
         fn no_line_is_too_wide_and_no_word_is_lost(raw in "[ a-c漢é\n]{0,80}", width in 2_usize..12) {
