@@ -279,7 +279,7 @@ mod tests {
         disk.set_syncs_fail(true);
         file.append(&[Note::Header { v: 1, generation: 1 }, opened(1)]).unwrap();
         file.append(&[opened(2)]).unwrap();
-        let bytes = disk.read(&file.path, 0, usize::MAX).unwrap();
-        assert_eq!(bytes.iter().filter(|byte| **byte == b'\n').count(), 3);
+        let text = String::from_utf8(disk.read(&file.path, 0, usize::MAX).unwrap()).unwrap();
+        assert_eq!(text.lines().count(), 3, "{text}");
     }
 }
