@@ -24,7 +24,6 @@ pub mod settings;
 pub mod split;
 pub mod task;
 mod wire;
-mod yaml;
 
 pub use any::{AnyServer, Serve};
 pub use effect::{

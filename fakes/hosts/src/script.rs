@@ -12,7 +12,6 @@ use tokio::time::Instant;
 
 use super::drive::{HostEvent, HostEventKind, Order};
 use super::effect::{Action, PermissionAsk, ToolCall};
-use super::yaml::yaml_problem;
 
 /// Most steps of one script.
 const STEPS_MAX: usize = 10_000;
@@ -139,9 +138,9 @@ impl Script {
     /// # Errors
     /// With the file, line and column.
     pub fn parse(name: &str, text: &str) -> Result<Self, ScriptError> {
-        let script: Self = serde_saphyr::from_str(text).map_err(|error| ScriptError::Unreadable {
+        let script: Self = yaml::read(text).map_err(|mistake| ScriptError::Unreadable {
             name: name.to_owned(),
-            problem: yaml_problem(name, &error),
+            problem: mistake.within(name, text),
         })?;
         if script.steps.len() > STEPS_MAX {
             return Err(ScriptError::TooLong { name: name.to_owned(), steps: script.steps.len() });

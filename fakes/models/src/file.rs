@@ -25,13 +25,9 @@ pub enum ScriptError {
 impl Script {
     /// Reads a script; `name` is the file's, for error messages.
     pub fn parse(name: &str, text: &str) -> Result<Self, ScriptError> {
-        let script: Self = serde_saphyr::from_str(text).map_err(|error| {
-            let text = error.to_string();
-            let text = text.strip_prefix("error: ").unwrap_or(&text);
-            ScriptError::Form {
-                name: name.to_owned(),
-                problem: text.replace("--> <input>", &format!("--> {name}")),
-            }
+        let script: Self = yaml::read(text).map_err(|mistake| ScriptError::Form {
+            name: name.to_owned(),
+            problem: mistake.within(name, text),
         })?;
         if script.slots.count == 0 {
             return Err(ScriptError::NoSlot { name: name.to_owned() });

@@ -6,7 +6,6 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::yaml::yaml_problem;
 use super::consent::{Consent, ConsentPatch, Environment, EnvironmentPatch};
 use super::fact::Evidence;
 use super::faults::{Faults, FaultsPatch};
@@ -200,9 +199,9 @@ pub enum ProfileError {
 /// # Errors
 /// If it is not YAML or has an unknown key, with line and column.
 pub(super) fn read(name: &str, text: &str) -> Result<ProfileFile, ProfileError> {
-    let mut file: ProfileFile = serde_saphyr::from_str(text).map_err(|error| ProfileError::Unreadable {
+    let mut file: ProfileFile = yaml::read(text).map_err(|mistake| ProfileError::Unreadable {
         name: name.to_owned(),
-        problem: yaml_problem(name, &error),
+        problem: mistake.within(name, text),
     })?;
     file.stamp();
     Ok(file)

@@ -373,7 +373,7 @@ mod tests {
 
     #[test]
     fn faults_are_read_from_yaml_and_nonsense_is_refused() {
-        let read = |yaml: &str| serde_saphyr::from_str::<FaultSpec>(yaml);
+        let read = |yaml: &str| yaml::read::<FaultSpec>(yaml);
         let fault =
             read("chat: dm\noperation: send_message\nfirst: 1\ndo: {status: {code: 429, retry_after_s: 4, form: http_date}}")
                 .unwrap();

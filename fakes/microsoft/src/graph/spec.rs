@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn a_world_is_read_from_yaml_and_unknown_keys_are_refused() {
-        let world: WorldSpec = serde_saphyr::from_str(
+        let world: WorldSpec = yaml::read(
             "people: {alice: {}, bob: {tenant: fabrikam, identity: federatedUser, nameless: true}}\n\
              chats:\n  dm:\n    members: [alice]\n    history:\n      - from: alice\n        message:\n\
              \x20         html: <p>hi</p>\n          attachments: [{file: {name: a.txt}}]\n          mentions: [everyone, {person: bob}]\n\
@@ -376,8 +376,8 @@ mod tests {
         .expect("the world is well formed");
         assert_eq!(world.chats["dm"].history[0].message.mentions.len(), 2);
         assert!(world.people["bob"].nameless);
-        assert!(serde_saphyr::from_str::<WorldSpec>("peple: {}").is_err());
-        assert!(serde_saphyr::from_str::<MessageSpec>("html: x\nattachments: [{file: {nam: a}}]").is_err());
+        assert!(yaml::read::<WorldSpec>("peple: {}").is_err());
+        assert!(yaml::read::<MessageSpec>("html: x\nattachments: [{file: {nam: a}}]").is_err());
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub(crate) struct Bench {
 
 impl Bench {
     pub(crate) fn new() -> Self {
-        let world: WorldSpec = serde_saphyr::from_str(WORLD).expect("the bench's world is well formed");
+        let world: WorldSpec = yaml::read(WORLD).expect("the bench's world is well formed");
         let now = at(0);
         Self { graph: FakeGraph::from_world(&world, 1, now).expect("the bench's world is sound"), now }
     }

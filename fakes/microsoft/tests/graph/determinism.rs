@@ -9,7 +9,7 @@ use crate::bench::{TOKEN, at};
 
 fn run(seed: u64) -> String {
     let world = "people: {alice: {}}\nchats: {dm: {members: [alice]}, g: {kind: group}}\ntokens: [{token: token-of-the-agent}]";
-    let world: WorldSpec = serde_saphyr::from_str(world).unwrap();
+    let world: WorldSpec = yaml::read(world).unwrap();
     let mut graph = FakeGraph::from_world(&world, seed, at(0)).unwrap();
     let fault = FaultSpec { probability: Some(0.3), ..FaultSpec::always(FaultAction::EmptyBody) };
     graph.add_fault(fault).unwrap();
@@ -40,8 +40,7 @@ fn a_seed_repeats_and_another_differs() {
 
 #[test]
 fn ids_do_not_depend_on_the_seed() {
-    let world: WorldSpec =
-        serde_saphyr::from_str("people: {alice: {}}\nchats: {dm: {members: [alice]}}").unwrap();
+    let world: WorldSpec = yaml::read("people: {alice: {}}\nchats: {dm: {members: [alice]}}").unwrap();
     let one = FakeGraph::from_world(&world, 1, at(0)).unwrap();
     let two = FakeGraph::from_world(&world, 2, Timestamp::UNIX_EPOCH).unwrap();
     assert_eq!(one.chat_id("dm"), two.chat_id("dm"));
@@ -51,7 +50,7 @@ fn ids_do_not_depend_on_the_seed() {
 
 #[test]
 fn any_clock_and_any_request_is_survived() {
-    let world: WorldSpec = serde_saphyr::from_str(
+    let world: WorldSpec = yaml::read(
         "people: {alice: {}}\nchats: {dm: {members: [alice]}}\ntokens: [{token: token-of-the-agent}]",
     )
     .unwrap();

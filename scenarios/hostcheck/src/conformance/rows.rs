@@ -31,7 +31,7 @@ pub fn all() -> anyhow::Result<Vec<Placed>> {
     let mut seen = BTreeSet::new();
     let known: BTreeSet<&str> = check::probes().flat_map(|probe| probe.checks).copied().collect();
     for (file, text) in FILES {
-        let area: Area = serde_saphyr::from_str(text).map_err(|error| anyhow::anyhow!("{file}: {error}"))?;
+        let area: Area = yaml::read(text).map_err(|error| anyhow::anyhow!("{file}: {error}"))?;
         for row in area.rows {
             anyhow::ensure!(seen.insert(row.id.clone()), "{file}: two rows are named {}", row.id);
             let answers = [!row.checks.is_empty(), !row.facts.is_empty(), row.excluded.is_some()];

@@ -32,7 +32,7 @@ struct Known {
 }
 
 static KNOWN: LazyLock<Vec<Known>> =
-    LazyLock::new(|| serde_saphyr::from_str(include_str!("sdks.yaml")).expect("a test reads the list"));
+    LazyLock::new(|| yaml::read(include_str!("sdks.yaml")).expect("a test reads the list"));
 
 /// From where a failure may come besides the server's own code.
 #[derive(Debug, Default, PartialEq, Eq)]

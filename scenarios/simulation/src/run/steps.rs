@@ -54,7 +54,7 @@ async fn each_of_the_scenario(play: &mut Play<'_>) -> anyhow::Result<()> {
     }
     for (index, spanned) in steps.iter().enumerate() {
         let number = u32::try_from(index + 1).unwrap_or(u32::MAX);
-        let line = u32::try_from(spanned.referenced.line()).unwrap_or(0);
+        let line = u32::try_from(spanned.place.line).unwrap_or(0);
         play.note(&format!("step {number}, line {line}"));
         if let Err(stopped) = one(play, &spanned.value).await {
             let miss: Miss = stopped.downcast()?;

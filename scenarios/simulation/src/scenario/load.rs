@@ -6,7 +6,6 @@ use std::sync::{Arc, LazyLock};
 use hostcheck::hint::nearest;
 
 use super::check::check;
-use super::error::Place;
 use super::{Scenario, ScenarioError};
 
 include!(concat!(env!("OUT_DIR"), "/suites.rs"));
@@ -108,28 +107,16 @@ fn unique(mut all: Vec<Loaded>) -> Result<Vec<Loaded>, ScenarioError> {
 
 /// Parses one file's text; `file` is the name used in messages.
 pub fn parse(file: &str, source: &str) -> Result<Loaded, ScenarioError> {
-    let mut scenario: Scenario = serde_saphyr::from_str(source).map_err(|error| {
-        let message = first_line(&error.to_string());
-        match error.location() {
-            Some(at) => {
-                ScenarioError::at(file, source, Place::of(at), &message, did_you_mean(&message).as_deref())
-            }
-            None => ScenarioError { rendered: format!("error: {message}\n --> {file}") },
+    let mut scenario: Scenario = yaml::read(source).map_err(|mistake| match mistake.place {
+        Some(place) => {
+            let help = did_you_mean(&mistake.message);
+            ScenarioError::at(file, source, place, &mistake.message, help.as_deref())
         }
+        None => ScenarioError { rendered: mistake.framed(file, source) },
     })?;
     scenario.add_crowd();
     check(file, source, &scenario)?;
     Ok(Loaded { scenario, file: file.to_owned(), source: source.into(), builtin: false })
-}
-
-/// The parser's message without its position, which the frame shows.
-fn first_line(text: &str) -> String {
-    let line = text.lines().next().unwrap_or_default();
-    let line = line.strip_prefix("error: ").unwrap_or(line);
-    match line.split_once(": ") {
-        Some((position, rest)) if position.starts_with("line ") => rest.to_owned(),
-        _ => line.to_owned(),
-    }
 }
 
 /// `unknown field `txt`, expected one of chat, text` → `did you mean `text`?`.

@@ -23,7 +23,7 @@ use std::collections::BTreeMap;
 use fake_microsoft::entra::EntraSpec;
 use fake_microsoft::graph::{ChatSpec, PersonSpec, WorldSpec};
 use serde::{Deserialize, Serialize};
-use serde_saphyr::Spanned;
+use yaml::Spanned;
 
 pub use bot::{BOT_CONVERSATION, BotAgain, BotExpect, BotSay, BotStep};
 pub use delegate::{Delegate, DelegateExpect, DelegateStep, EngineStep, EverywhereStep, ModelStep, SayStep};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use hostcheck::hint::nearest;
 use serde_json::Value;
-use serde_saphyr::Spanned;
+use yaml::Spanned;
 
 use super::error::Place;
 use super::{Call, Scenario, ScenarioError, WORK_TOOL};
@@ -29,7 +29,7 @@ impl<'a> Names<'a> {
         Self {
             file,
             source,
-            place: Place::of(scenario.id.referenced),
+            place: scenario.id.place,
             messages: mails.filter_map(|item| item.message.handle.clone()).collect(),
             calls: BTreeSet::new(),
             sessions: scenario.sessions.keys().cloned().chain(["main".to_owned()]).collect(),
@@ -40,7 +40,7 @@ impl<'a> Names<'a> {
 
     /// From here on errors are shown at this place.
     pub(super) fn go_to<T>(&mut self, at: &Spanned<T>) {
-        self.place = Place::of(at.referenced);
+        self.place = at.place;
     }
 
     /// An error at the place that was gone to last.

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use serde_saphyr::{Location, Spanned};
+use yaml::{Place, Spanned};
 
 use crate::plan::Cell;
 use crate::run::drawn;
@@ -161,8 +161,8 @@ impl Pieces {
 
     /// What is played, as a scenario has it.
     pub(super) fn spanned(&self) -> Vec<Spanned<Step>> {
-        let nowhere = |step| Spanned::new(step, Location::UNKNOWN, Location::UNKNOWN);
-        self.steps().into_iter().map(|(_, step)| nowhere(step)).collect()
+        let nowhere = Place { line: 0, column: 0 };
+        self.steps().into_iter().map(|(_, step)| Spanned { value: step, place: nowhere }).collect()
     }
 }
 

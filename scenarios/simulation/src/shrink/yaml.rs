@@ -31,7 +31,7 @@ pub(super) struct About<'a> {
 /// The scenario of a cell with these steps.
 pub(super) fn write(cell: &Cell, steps: &[(From, Step)], about: &About<'_>) -> anyhow::Result<String> {
     let scenario: serde_json::Map<String, Value> =
-        serde_saphyr::from_str(&cell.scenario.source).context("the scenario can't be read again")?;
+        yaml::read(&cell.scenario.source).context("the scenario can't be read again")?;
     let mut text = String::new();
     let (host, seed) = (&cell.host.id, cell.seed);
     // A string takes every write.
@@ -211,8 +211,8 @@ mod tests {
                 let all = scenario.scenario.steps.iter().filter_map(|step| drawn(cell, &step.value));
                 for drawn in all.flatten() {
                     let value = step(&drawn).unwrap_or_else(|| panic!("{drawn:?}"));
-                    let read: Step = serde_saphyr::from_str(&flow(&value))
-                        .unwrap_or_else(|error| panic!("{}: {error}", flow(&value)));
+                    let read: Step =
+                        yaml::read(&flow(&value)).unwrap_or_else(|error| panic!("{}: {error}", flow(&value)));
                     assert_eq!(format!("{read:?}"), format!("{drawn:?}"), "{}", flow(&value));
                     kinds.insert(format!("{drawn:?}").split(['(', ' ']).next().unwrap().to_owned());
                 }
@@ -230,7 +230,7 @@ mod tests {
         for text in
             ["", "no", "Off", "17", "2m", "a: b", "#x", " a", "a ", "- a", "\u{2028}", "ümlaut", "a,b", "~"]
         {
-            let read: Value = serde_saphyr::from_str(&flow(&json!({"text": text}))).unwrap();
+            let read: Value = yaml::read(&flow(&json!({"text": text}))).unwrap();
             assert_eq!(read, json!({"text": text}));
         }
     }

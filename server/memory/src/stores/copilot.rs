@@ -69,15 +69,16 @@ pub(super) fn surroundings(files: &dyn Files, path: &Path, gather: &mut Gather) 
     else {
         return;
     };
-    match serde_saphyr::from_slice::<Workspace>(&bytes) {
-        Ok(workspace) => {
+    let workspace = str::from_utf8(&bytes).ok().and_then(|text| yaml::read::<Workspace>(text).ok());
+    match workspace {
+        Some(workspace) => {
             gather.title(workspace.summary.as_deref());
             gather.title(workspace.name.as_deref());
             if gather.session.folder.is_none() {
                 gather.folder(workspace.cwd.as_deref());
             }
         }
-        Err(_) => gather.tally.malformed += 1,
+        None => gather.tally.malformed += 1,
     }
 }
 
