@@ -189,6 +189,23 @@ fn a_change_is_whole_or_not_there() {
 }
 
 #[test]
+fn a_store_in_memory_is_new_although_another_was_there_before() {
+    let filled = || {
+        let mut store = Store::open(&Place::Memory(Memory::default())).unwrap();
+        assert_eq!((store.session(), store.open_tasks().unwrap().len()), (0, 0));
+        assert_eq!((store.message_count().unwrap(), store.quality().unwrap().len()), (0, 0));
+        let id = TaskId::of(1);
+        store.begin_session(1).unwrap();
+        store.add_task(&new(1, Source::You), 1).unwrap();
+        store.start_task(&id, Some("qwen"), None, 1).unwrap();
+        store.begin_asking(&id, "qwen", 1, "", None, &[]).unwrap();
+        store.end_step(&id, &step_end(vec![request("a")], vec![None]), 1).unwrap();
+        (store.session(), store.last_message().unwrap(), store.next_call(&id).unwrap().unwrap().number)
+    };
+    assert_eq!(filled(), filled());
+}
+
+#[test]
 fn issues_are_filed_under_the_model_and_kind_of_their_task() {
     let mut store = Store::open(&Place::Memory(Memory::default())).unwrap();
     for (bits, end) in [(1, TaskState::Completed), (2, TaskState::Completed), (3, TaskState::Failed)] {

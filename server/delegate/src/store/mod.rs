@@ -82,7 +82,6 @@ impl Store {
     pub fn open(place: &Place) -> Result<Self, StoreError> {
         let mut held = place.take()?;
         schema::prepare(held.connection()?, &place.shown())?;
-        sql::keep_statements(held.reader()?)?;
         let session = talk::last_session(held.connection()?)?;
         Ok(Self { held, session })
     }

@@ -99,11 +99,20 @@ CREATE INDEX owed_tasks ON tasks (number) WHERE claim NOT IN ('seen', 'told');
 /// What version 3 adds to version 2.
 const ADDED_IN_3: &str = "ALTER TABLE tasks ADD COLUMN consumer TEXT;";
 
+/// The tables with rows, each before those that it refers to; the last holds the numbers that were given.
+const FILLED: [&str; 7] =
+    ["tool_calls", "steps", "messages", "tasks", "sessions", "issues", "sqlite_sequence"];
+
+/// Removes every row, so that the next one has the number 1.
+pub(super) fn empty(connection: &Connection) -> rusqlite::Result<()> {
+    for table in FILLED {
+        connection.prepare_cached(&format!("DELETE FROM {table}"))?.execute([])?;
+    }
+    Ok(())
+}
+
 /// Makes the tables, or checks that they are of a known version.
 pub(super) fn prepare(connection: &mut Connection, file: &str) -> Result<(), StoreError> {
-    connection.execute_batch(
-        "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON; PRAGMA busy_timeout = 2000;",
-    )?;
     let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     if found > VERSION {
         return Err(StoreError::Newer { file: file.to_owned(), found, known: VERSION });
