@@ -30,8 +30,9 @@ const BEAT_EVERY: Duration = Duration::from_secs(3);
 const SILENCE_TOLD: Duration = Duration::from_secs(8);
 /// How long a leader may show no sign before it is replaced. Replacing a slow leader loses nothing, but it should be rare.
 const SILENCE_MAX: Duration = Duration::from_secs(15);
-/// Most time between two looks that counts as silence: a follower that slept with the whole machine must not count that.
-const LOOK_COUNTS_MAX: Duration = Duration::from_secs(1);
+/// Most time between two looks that counts as silence: a follower that slept with the whole machine must not count that. A
+/// slow machine looks half as often as it should, and its followers wait no longer for it.
+const LOOK_COUNTS_MAX: Duration = FOLLOW_INTERVAL.saturating_mul(2);
 
 /// The pause between two reports of a failure that lasts.
 const SAME_WORD_EVERY: Duration = Duration::from_secs(600);
@@ -311,9 +312,14 @@ mod tests {
         assert_eq!(silence.lasts, look * 19);
         silence.look(pulse_of(2));
         assert_eq!(silence.lasts, Duration::ZERO, "it moved");
+        let slow = look.mul_f64(1.9);
+        sleep(slow).await;
+        silence.look(pulse_of(2));
+        assert_eq!(silence.lasts, slow, "a slow machine looks rarely");
+        silence.look(pulse_of(3));
         // The whole machine sleeps.
         sleep(Duration::from_secs(8 * 3_600)).await;
-        silence.look(pulse_of(2));
+        silence.look(pulse_of(3));
         assert_eq!(silence.lasts, LOOK_COUNTS_MAX);
     }
 
