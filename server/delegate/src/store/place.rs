@@ -43,7 +43,7 @@ struct Kept {
 
 thread_local! {
     /// The last store of this thread that went, without its rows. To open a new one, and to compile its statements, takes
-    /// a fifth of the time of a short simulation.
+    /// a quarter of the time of a short simulation.
     static EMPTIED: Cell<Option<Connection>> = const { Cell::new(None) };
 }
 
