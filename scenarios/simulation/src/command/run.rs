@@ -29,7 +29,7 @@ const SEEDS_GLANCE: u64 = 1;
 /// Process cells that run side by side: they wait more than they work.
 const PROCESS_JOBS: usize = 32;
 /// The same while simulated cells keep every core busy.
-const PROCESS_JOBS_BESIDE: usize = 12;
+const PROCESS_JOBS_BESIDE: usize = 16;
 
 #[derive(Debug, Clone, clap::Args)]
 #[command(after_help = EXIT_CODES)]
