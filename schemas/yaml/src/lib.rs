@@ -1,8 +1,8 @@
 //! Reads the YAML files of this repository: scenarios, profiles, scripts, rows.
 //! It must never hide the place of a mistake.
 //!
-//! A text becomes a tree of [`Node`](tree::Node)s with their places, and each type is read from that tree: the parser is
-//! built once and not once for each type.
+//! A text becomes a tree with places, and each type is read from that tree: the parser is built once and not once for each
+//! type.
 
 mod frame;
 mod mistake;
