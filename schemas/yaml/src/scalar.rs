@@ -38,11 +38,11 @@ fn number(word: &str) -> Option<Meaning> {
             return u64::from_str_radix(digits, radix).ok().filter(|_| !is_negative).map(Meaning::Whole);
         }
     }
-    let unsigned = digits.to_ascii_lowercase();
-    match unsigned.as_str() {
-        ".inf" => return Some(Meaning::Float(if is_negative { f64::NEG_INFINITY } else { f64::INFINITY })),
-        ".nan" => return Some(Meaning::Float(f64::NAN)),
-        _ => {}
+    if digits.eq_ignore_ascii_case(".inf") {
+        return Some(Meaning::Float(if is_negative { f64::NEG_INFINITY } else { f64::INFINITY }));
+    }
+    if word.eq_ignore_ascii_case(".nan") {
+        return Some(Meaning::Float(f64::NAN));
     }
     let is_number = digits.starts_with(|first: char| first.is_ascii_digit() || first == '.')
         && digits.contains(|digit: char| digit.is_ascii_digit())
@@ -54,5 +54,6 @@ fn number(word: &str) -> Option<Meaning> {
     }
     let whole = if is_negative { word.parse().ok().map(Meaning::Negative) } else { None };
     let whole = whole.or_else(|| digits.parse().ok().filter(|_| !is_negative).map(Meaning::Whole));
-    whole.or_else(|| word.parse().ok().map(Meaning::Float))
+    // A number that is too large for a float is not infinite.
+    whole.or_else(|| word.parse().ok().filter(|number: &f64| number.is_finite()).map(Meaning::Float))
 }

@@ -1,6 +1,7 @@
 //! The tree of a text: what stands where. It must never grow beyond its limits, whatever the text says.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use granit_parser::{Event, Marker, Parser, ScalarStyle, ScanError, Span, StrInput};
 
@@ -9,7 +10,7 @@ use crate::{Mistake, Place};
 /// Deepest nesting. Reading goes down the stack.
 const DEPTH_MAX: usize = 128;
 /// Most values of a document, with the copies that aliases stand for.
-const VALUES_MAX: usize = 1_000_000;
+const VALUES_MAX: usize = 100_000;
 
 /// A value and where it begins.
 #[derive(Debug, Clone)]
@@ -75,7 +76,7 @@ pub(crate) fn parse(text: &str) -> Result<Node, Mistake> {
 struct Tree<'text> {
     parser: Parser<'text, StrInput<'text>>,
     /// By the parser's number.
-    anchors: BTreeMap<usize, Node>,
+    anchors: BTreeMap<usize, Rc<Node>>,
     values: usize,
 }
 
@@ -107,7 +108,7 @@ impl<'text> Tree<'text> {
         }
         let node = Node { place, kind };
         if anchor != 0 {
-            self.anchors.insert(anchor, node.clone());
+            self.anchors.insert(anchor, Rc::new(node.clone()));
         }
         Ok(node)
     }
@@ -147,10 +148,10 @@ impl<'text> Tree<'text> {
 
     /// A copy of what an anchor names. A mistake in it is at the anchor, where it can be mended.
     fn copy(&mut self, anchor: usize, depth: usize, place: Place) -> Result<Node, Mistake> {
-        let named = self.anchors.get(&anchor).cloned();
-        let named = named.ok_or_else(|| Mistake::at(place, "an alias within its own anchor"))?;
+        let missing = || Mistake::at(place, "an alias within its own anchor; write the value out");
+        let named = self.anchors.get(&anchor).map(Rc::clone).ok_or_else(missing)?;
         self.take(named.extent(), depth, place)?;
-        Ok(named)
+        Ok(Node::clone(&named))
     }
 
     /// Holds the limits before a node of this extent is taken.
