@@ -129,3 +129,21 @@ pub(super) fn prepare(connection: &mut Connection, file: &str) -> Result<(), Sto
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_table_is_emptied() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        prepare(&mut connection, "memory").unwrap();
+        let mut statement =
+            connection.prepare("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name").unwrap();
+        let tables: Vec<String> =
+            statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
+        let mut filled = FILLED;
+        filled.sort_unstable();
+        assert_eq!(tables, filled);
+    }
+}
