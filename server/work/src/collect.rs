@@ -152,14 +152,14 @@ impl Collector {
 
     fn sweep_one(&mut self, id: &str) -> io::Result<Swept> {
         let folder = self.folder(id);
-        let Some(request) = folder.request()? else {
+        if !folder.has_request()? {
             let since = *self.half_made.entry(id.to_owned()).or_insert_with(Instant::now);
             if since.elapsed() >= HALF_MADE {
                 folder.remove()?;
                 return Ok(Swept::Settled);
             }
             return Ok(Swept::Runs);
-        };
+        }
         let claim = folder.claim()?;
         if claim.is_none_or(Claim::is_final) {
             return Ok(Swept::Settled);
@@ -168,6 +168,8 @@ impl Collector {
             // While this is held, no process of the job can begin or end.
             let Some(_lock) = folder.lock()? else { return Ok(Swept::Runs) };
             if !folder.has_result()? {
+                // It is removed before the rest of its folder is.
+                let Some(request) = folder.request()? else { return Ok(Swept::Runs) };
                 let trace = folder.trace()?;
                 let asked_at: Option<Timestamp> = request.asked_at.parse().ok();
                 let age = asked_at.map(|at| self.clock.now().duration_since(at).abs());

@@ -96,6 +96,11 @@ impl Folder {
         self.read(REQUEST)
     }
 
+    /// Whether the folder is a job's.
+    pub(crate) fn has_request(&self) -> io::Result<bool> {
+        Ok(self.storage.len(&self.path(REQUEST))?.is_some())
+    }
+
     pub(crate) fn result(&self) -> io::Result<Option<WorkResult>> {
         self.read(RESULT)
     }
