@@ -4,7 +4,8 @@
 use std::fmt;
 
 use serde::de::{Deserialize as _, DeserializeSeed, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Value};
+use serde_json::Value;
+use serde_json::map::{Entry, Map};
 
 /// The value, and the first name that an object repeats.
 pub(crate) fn read(text: &str) -> serde_json::Result<(Value, Option<String>)> {
@@ -72,10 +73,15 @@ impl<'de> Visitor<'de> for Whole<'_> {
         let mut all = Map::new();
         while let Some(name) = members.next_key_seed(Name)? {
             let value = members.next_value_seed(Whole(&mut *self.0))?;
-            if all.contains_key(&name) {
-                self.0.get_or_insert_with(|| name.clone());
+            match all.entry(name) {
+                Entry::Vacant(new) => {
+                    new.insert(value);
+                }
+                Entry::Occupied(mut earlier) => {
+                    self.0.get_or_insert_with(|| earlier.key().clone());
+                    earlier.insert(value);
+                }
             }
-            all.insert(name, value);
         }
         Ok(Value::Object(all))
     }

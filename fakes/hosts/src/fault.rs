@@ -1,9 +1,11 @@
 //! Reads a line as leniently as any host does, and names what is wrong with it. Whether a host reads it so is for
 //! the machine to decide by its profile.
 
+use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::Deserialize;
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
 use super::profile::{Fact, Faults, OnFault, PerStage};
@@ -98,13 +100,13 @@ pub(crate) fn read(line: &[u8], requests: &dyn Requests) -> Line {
     if bare.len() < line.len() {
         found.faults.push(LineFault::ByteOrderMark);
     }
-    if matches!(text, std::borrow::Cow::Owned(_)) {
+    if matches!(text, Cow::Owned(_)) {
         found.faults.push(LineFault::InvalidUtf8);
     }
     let mut doubled = Doubled::default();
     let mut reader = serde_json::Deserializer::from_str(&text);
     // The text was read once already, so it is JSON.
-    let _ = Walk { depth: 0, in_schema: false, doubled: &mut doubled }.deserialize(&mut reader);
+    let _ = Walk { depth: 0, doubled: &mut doubled }.deserialize(&mut reader);
     if doubled.outside {
         found.faults.push(LineFault::DoubledMembers);
     }
@@ -221,11 +223,13 @@ struct Doubled {
     inside: bool,
 }
 
+/// The name of a member, borrowed where nothing in it is escaped.
+#[derive(PartialEq, Deserialize)]
+struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+
 /// Reads JSON only to look for doubled members.
 struct Walk<'a> {
     depth: usize,
-    /// Every host that was tried reads doubled members of an input schema, the last one counts.
-    in_schema: bool,
     doubled: &'a mut Doubled,
 }
 
@@ -245,33 +249,30 @@ impl<'de> Visitor<'de> for Walk<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
-        let mut names: Vec<String> = Vec::new();
-        while let Some(name) = members.next_key::<String>()? {
-            let in_schema = self.in_schema || name == "inputSchema";
+        let mut names: Vec<Name<'_>> = Vec::new();
+        while let Some(name) = members.next_key::<Name<'_>>()? {
+            let is_schema = name.0 == "inputSchema";
             if names.contains(&name) {
                 match self.depth {
                     0 => self.doubled.outside = true,
-                    _ => self.doubled.inside |= !self.in_schema,
+                    _ => self.doubled.inside = true,
                 }
             } else if names.len() < NAMES_MAX {
                 names.push(name);
             }
-            members.next_value_seed(Walk {
-                depth: self.depth + 1,
-                in_schema,
-                doubled: &mut *self.doubled,
-            })?;
+            if is_schema {
+                // Every host that was tried reads doubled members of an input schema, the last one counts.
+                members.next_value::<IgnoredAny>()?;
+            } else {
+                members.next_value_seed(Walk { depth: self.depth + 1, doubled: &mut *self.doubled })?;
+            }
         }
         Ok(())
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         // The members of the messages of a batch are those of messages too.
-        let mut item = || {
-            let walk = Walk { depth: self.depth, in_schema: self.in_schema, doubled: &mut *self.doubled };
-            items.next_element_seed(walk)
-        };
-        while item()?.is_some() {}
+        while items.next_element_seed(Walk { depth: self.depth, doubled: &mut *self.doubled })?.is_some() {}
         Ok(())
     }
 
