@@ -1,9 +1,8 @@
 //! Turns a channel notification into the text that the model of a channel host reads. It follows strings that
 //! were read in the program; it never checks who may send.
 
+use host_profiles::Channel;
 use serde_json::Value;
-
-use super::profile::Channel;
 
 /// The text for the model, and the attributes that were left out; or why the whole notification is refused.
 pub(crate) fn text(facts: &Channel, server: &str, params: &Value) -> Result<(String, Vec<String>), String> {

@@ -4,11 +4,11 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use host_profiles::{Fact, Faults, OnFault, PerStage};
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-use super::profile::{Fact, Faults, OnFault, PerStage};
 use super::wire::{Incoming, id_key};
 
 /// Something about a line that breaks the protocol, or that hosts read differently.

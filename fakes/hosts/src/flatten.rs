@@ -1,9 +1,9 @@
 //! Turns a `tools/call` result into the text that the model of a host is shown. It is a pure function of the
 //! profile and the result; it saves no file and only names the path that a host would use.
 
+use host_profiles::{SizeUnit, Structured, Texts};
 use serde_json::Value;
 
-use super::profile::{SizeUnit, Structured, Texts};
 use super::wire::fill;
 
 /// Most content blocks that are read; the rest is left out.

@@ -12,12 +12,10 @@ mod fault;
 mod flatten;
 pub mod log;
 mod machine;
-mod mode;
 mod names;
 mod options;
 pub mod pipe;
 pub mod process;
-mod profile;
 mod schema;
 pub mod script;
 pub mod settings;
@@ -30,9 +28,8 @@ pub use effect::{
     Action, Carrier, Effect, ModelEntry, ModelView, Outcome, PermissionAsk, ShellEnd, Signal, ToolCall,
 };
 pub use flatten::{Origin, Shown, result as flatten_result, whole as flatten_whole};
+pub use host_profiles::*;
 pub use machine::HostMachine;
-pub use mode::Mode;
 pub use names::{cut as cut_description, shown_name};
 pub use options::{HostOptions, thread_id};
-pub use profile::*;
 pub use schema::{SchemaFeature, is_task_only, names_its_server, schema_features};

@@ -1,9 +1,9 @@
 //! The texts about a server that the model of a host sees: tool names, descriptions, instructions. On the
 //! wire the server's own names are used.
 
+use host_profiles::{Names, Overlong, Schemas, ToolsShown};
 use serde_json::Value;
 
-use super::profile::{Names, Overlong, Schemas, ToolsShown};
 use super::schema;
 use super::wire::fill;
 

@@ -1,10 +1,9 @@
 //! The user's settings of a host: mode, limits, flags. It holds the settings only; the profile says how a
 //! host uses them.
 
+use host_profiles::Mode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-use super::mode::Mode;
 
 /// The settings of one fake host session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

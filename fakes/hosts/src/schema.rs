@@ -1,9 +1,8 @@
 //! Finds the features of a tool's declaration because of which some host, or the API of its model, may refuse it.
 //! It validates no schema, and never follows a reference.
 
+use host_profiles::{Fact, Fate, Schemas};
 use serde_json::Value;
-
-use super::profile::{Fact, Fate, Schemas};
 
 /// Depth to which a schema is searched.
 const DEPTH_MAX: usize = 32;

@@ -71,9 +71,10 @@ fn nothing_is_left_for_later() {
 
 #[test]
 fn fakes_and_judges_depend_on_nothing_that_they_judge() {
-    let cases: [(&str, &[&str]); 6] = [
+    let cases: [(&str, &[&str]); 7] = [
         ("fakes/agents", &["entraclaw", "rmcp", "fake-hosts", "fake-microsoft"]),
         ("fakes/hosts", &["entraclaw", "rmcp", "fake-microsoft"]),
+        ("fakes/hosts/profiles", &["entraclaw", "rmcp", "fake-microsoft"]),
         ("fakes/microsoft", &["entraclaw", "rmcp", "fake-hosts"]),
         ("scenarios/hostcheck", &["entraclaw", "rmcp", "fake-microsoft", "simulation"]),
         ("reports", &["entraclaw.workspace", "fake-hosts", "fake-microsoft"]),

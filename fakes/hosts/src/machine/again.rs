@@ -1,12 +1,11 @@
 //! Calls that the server answers with what they need of the user, in the newer era: the user is asked, and the call is sent
 //! again with what they said. A host that does not know this takes the answer for a result.
 
+use host_profiles::OnAsk;
 use serde_json::{Value, json};
 
 use super::send::{Made, Shape};
-
 use super::{ASKED_MAX, Asked, Era, HostMachine, Pending, Timer};
-use crate::profile::OnAsk;
 
 impl HostMachine {
     /// What an answer to a call needs, if this host knows how to get it: the name and the question.

@@ -1,6 +1,9 @@
 //! Tool calls: steps of the model, the parallel rule, limits, the background, outcomes. A call has exactly
 //! one outcome. After it, only a background result of the call may reach the model.
 
+use std::sync::Arc;
+
+use host_profiles::{Parallel, ProgressTokens, Restart, Unallowed};
 use serde_json::{Value, json};
 
 use super::send::{Made, Shape};
@@ -8,7 +11,6 @@ use super::step::Step;
 use super::{HostMachine, OPEN_MAX, Pending, Phase, Timer};
 use crate::effect::{Carrier, HostEventKind, Outcome, ToolCall};
 use crate::flatten::{self, Origin};
-use crate::profile::{Parallel, ProgressTokens, Restart, Unallowed};
 use crate::wire::{fill, id_key, uuid};
 
 /// A call without an outcome so far, or whose result is still to come.
@@ -148,7 +150,8 @@ impl HostMachine {
             return;
         };
         let wanted = call.wanted.clone();
-        let texts = self.profile.texts.clone();
+        let profile = Arc::clone(&self.profile);
+        let texts = &profile.texts;
         let task_only = self.profile.schemas.task_only.value.clone();
         let found = self.catalog.find(&wanted.tool).map(|tool| (tool.name.clone(), tool.task_only));
         let (found, task_only) = match found {
@@ -282,7 +285,8 @@ impl HostMachine {
             return self.ask_for(seq, &name, &need, &state);
         }
         let background = call.task.is_some();
-        let texts = self.profile.texts.clone();
+        let profile = Arc::clone(&self.profile);
+        let texts = &profile.texts;
         let (shown, outcome, raw) = match body {
             Ok(result) => {
                 let promises = self.catalog.find(&tool).is_some_and(|tool| tool.promises_output);
@@ -296,11 +300,11 @@ impl HostMachine {
                     path: &path,
                 };
                 let shown = if refused {
-                    flatten::refused(&texts, origin)
+                    flatten::refused(texts, origin)
                 } else if background {
-                    flatten::whole(&texts, origin, &result)
+                    flatten::whole(texts, origin, &result)
                 } else {
-                    flatten::result(&texts, origin, &result)
+                    flatten::result(texts, origin, &result)
                 };
                 let outcome = if shown.is_error { Outcome::Error } else { Outcome::Result };
                 ((shown.text, shown.is_error), outcome, result)

@@ -1,11 +1,11 @@
 //! The user's consent to a call: given by settings, by a hook, or in a dialog that waits without a limit. A
 //! call that waits for consent is not sent, and only the user's answer or an interrupt ends its wait.
 
+use host_profiles::{Hook, HookAnswer, Unallowed};
 use serde_json::json;
 
 use super::HostMachine;
 use crate::effect::{HostEventKind, Outcome};
-use crate::profile::{Hook, HookAnswer, Unallowed};
 
 impl HostMachine {
     /// The fate of a call of this tool by the user's settings alone.

@@ -1,12 +1,12 @@
 //! What the host does with a faulty line or answer, by its profile. It tells the watcher of every fault, with the
 //! fact about it.
 
+use host_profiles::{Fact, Mark, OnFault, Stage};
 use serde_json::{Value, json};
 
 use super::{HostMachine, Link, Pending, Phase};
 use crate::effect::HostEventKind;
 use crate::fault::{Line, Requests};
-use crate::profile::{Fact, Mark, OnFault, Stage};
 use crate::schema::schema_features;
 use crate::wire::Incoming;
 use crate::{Fate, flatten};

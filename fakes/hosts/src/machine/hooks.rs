@@ -2,13 +2,14 @@
 //! that fails, is slow or answers with an invalid text changes nothing.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use host_profiles::{Hook, HookAnswer, HookInput, WhileBusy};
 use serde_json::{Map, Value, json};
 
 use super::turn::Notice;
 use super::{HostMachine, Timer};
 use crate::effect::{Carrier, Effect, Outcome};
-use crate::profile::{Hook, HookAnswer, HookInput, WhileBusy};
 use crate::wire::{fill, uuid};
 
 /// Most hooks that run at once.
@@ -122,7 +123,8 @@ impl HostMachine {
     /// Whether the end of the turn waits for a hook.
     pub(super) fn ask_turn_end_hook(&mut self) -> bool {
         self.start_waking_hook();
-        let facts = self.profile.hooks.clone();
+        let profile = Arc::clone(&self.profile);
+        let facts = &profile.hooks;
         if facts.blocks_max.is_some_and(|most| self.hooks.blocks >= most) {
             self.note("the end of the turn was blocked too often; no hook is asked");
             return false;
@@ -248,13 +250,14 @@ impl HostMachine {
         let Some(moment) = self.hooks.running.remove(&id) else {
             return self.note("dropped the answer of an unknown hook");
         };
-        let facts = self.profile.hooks.clone();
+        let profile = Arc::clone(&self.profile);
+        let facts = &profile.hooks;
         let hook = match moment {
-            Moment::SessionStart | Moment::SessionAgain => facts.session_start.value,
-            Moment::Prompt(_) | Moment::Arrived => facts.prompt.value,
-            Moment::AfterCall(_) | Moment::AfterWork(_) => facts.after_tool.value,
-            Moment::TurnEnd => facts.turn_end.value,
-            Moment::ShellEnd => facts.shell_end.value,
+            Moment::SessionStart | Moment::SessionAgain => facts.session_start.value.clone(),
+            Moment::Prompt(_) | Moment::Arrived => facts.prompt.value.clone(),
+            Moment::AfterCall(_) | Moment::AfterWork(_) => facts.after_tool.value.clone(),
+            Moment::TurnEnd => facts.turn_end.value.clone(),
+            Moment::ShellEnd => facts.shell_end.value.clone(),
             Moment::Consent(seq) if allows(answer) => return self.send_call(seq),
             Moment::Consent(seq) => return self.open_dialog(seq),
         };

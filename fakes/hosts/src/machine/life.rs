@@ -1,11 +1,11 @@
 //! The end of a server process: by the host, by itself, by a restart, by a kill of the host. It only asks for
 //! signals; the driver reports whether a process has ended.
 
+use host_profiles::{OnProbeExit, OnStdoutClosed, Stop};
 use serde_json::Value;
 
 use super::{Ending, HostMachine, Link, Phase, Timer};
 use crate::effect::{Effect, HostEventKind, Signal};
-use crate::profile::{OnProbeExit, OnStdoutClosed, Stop};
 
 impl HostMachine {
     /// The host exits in its normal way.

@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 
+use host_profiles::{GiveUp, ListChanged, ListKind, OnRepeat};
 use serde_json::{Value, json};
 
 use super::send::Shape;
 use super::{Era, HostMachine, Pending, Phase, Timer};
 use crate::effect::{Carrier, HostEventKind};
-use crate::profile::{GiveUp, ListChanged, ListKind, OnRepeat};
 use crate::{names, schema};
 
 /// Most pages of one list that are requested, whatever the profile says.

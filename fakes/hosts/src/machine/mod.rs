@@ -27,12 +27,12 @@ mod waking;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use host_profiles::{ListKind, PerMode, Profile};
 use serde_json::Value;
 
 use super::effect::{Action, Effect, HostEventKind, ShellEnd};
 use super::fault;
 use super::options::HostOptions;
-use super::profile::{ListKind, PerMode, Profile};
 use calls::Call;
 use catalog::Catalog;
 use hooks::Hooks;

@@ -1,13 +1,15 @@
 //! The effect of a notification of the server: none, a list request, a prompt, more time. A notification
 //! without a rule is dropped with a note.
 
+use std::sync::Arc;
+
+use host_profiles::ListKind;
 use serde_json::Value;
 
 use super::{Era, HostMachine, Phase, Timer};
 use crate::channel;
 use crate::effect::Carrier;
 use crate::names;
-use crate::profile::ListKind;
 
 impl HostMachine {
     pub(super) fn on_notification(&mut self, method: &str, params: &Value) {
@@ -42,7 +44,8 @@ impl HostMachine {
     }
 
     fn on_channel(&mut self, params: &Value) {
-        let facts = self.profile.channel.clone();
+        let profile = Arc::clone(&self.profile);
+        let facts = &profile.channel;
         let declared = self.experiments_with(&facts.capability);
         let refusal = if !declared {
             Some("the server does not declare the capability")
@@ -58,7 +61,7 @@ impl HostMachine {
         if let Some(reason) = refusal {
             return self.note(format!("dropped {}: {reason}", *facts.method));
         }
-        match channel::text(&facts, &self.options.server_name, params) {
+        match channel::text(facts, &self.options.server_name, params) {
             Ok((text, left_out)) => {
                 for key in left_out {
                     self.note(format!("left out the channel attribute {key:?}"));

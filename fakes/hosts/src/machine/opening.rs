@@ -1,18 +1,21 @@
 //! From the start of a process to an open connection: probe, `initialize`, the modern stream. It requests no
 //! list and makes no call.
 
+use std::sync::Arc;
+
+use host_profiles::{Fate, GiveUp, ListKind, OnSilence, StartClock};
 use serde_json::{Map, Value, json};
 
 use super::send::Shape;
 use super::{Ending, Era, HostMachine, Pending, Phase, Stream, Timer};
 use crate::effect::{Effect, HostEventKind};
 use crate::names_its_server;
-use crate::profile::{Fate, GiveUp, ListKind, OnSilence, StartClock};
 
 impl HostMachine {
     /// Sends the first message after the process has started.
     pub(super) fn open(&mut self) {
-        let opening = self.profile.opening.clone();
+        let profile = Arc::clone(&self.profile);
+        let opening = &profile.opening;
         if *opening.start_clock == StartClock::Spawn {
             let limit_ms = self.start_limit_ms();
             self.set_timer(Timer::Start, limit_ms);

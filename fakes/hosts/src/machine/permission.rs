@@ -1,6 +1,8 @@
 //! The permission relay: the host tells the server of a dialog, and the answer may come from there. An answer
 //! without an open dialog is dropped; it never reaches the model.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::{Era, HostMachine};
@@ -8,7 +10,8 @@ use crate::effect::PermissionAsk;
 
 impl HostMachine {
     pub(super) fn ask_permission(&mut self, ask: PermissionAsk) {
-        let facts = self.profile.channel.clone();
+        let profile = Arc::clone(&self.profile);
+        let facts = &profile.channel;
         let refusal = if !self.mode(&facts.permission_relayed) {
             Some("the host does not relay it")
         } else if !self.is_open() || self.link.era == Era::Modern {

@@ -1,12 +1,14 @@
 //! Answers to the server's requests, and the host's own requests for resources and prompts. It never answers
 //! for a user: where the user is asked, an action brings the answer.
 
+use std::sync::Arc;
+
+use host_profiles::{Fact, OnAsk, OnRoots, UnknownMessage};
 use serde_json::{Map, Value, json};
 
 use super::send::Shape;
 use super::{ASKED_MAX, Asked, Era, HostMachine, Pending, Phase};
 use crate::effect::{Carrier, HostEventKind, Outcome};
-use crate::profile::{Fact, OnAsk, OnRoots, UnknownMessage};
 
 /// JSON-RPC: method not found.
 const METHOD_NOT_FOUND: i64 = -32601;
@@ -15,7 +17,8 @@ const PROMPTS_FETCHED_MAX: usize = 100;
 
 impl HostMachine {
     pub(super) fn on_request(&mut self, id: Value, method: &str, params: &Value) {
-        let facts = self.profile.requests.clone();
+        let profile = Arc::clone(&self.profile);
+        let facts = &profile.requests;
         match method {
             "ping" if self.link.era == Era::Modern && !*self.profile.modern.answers_ping => {
                 self.note("did not answer a ping of the modern era");

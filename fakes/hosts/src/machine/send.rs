@@ -1,11 +1,11 @@
 //! Builds and sends the host's messages: ids, member order, `_meta`. It never decides whether a message is
 //! due.
 
+use host_profiles::{IdRule, ProgressTokens};
 use serde_json::{Map, Value, json};
 
 use super::{Era, HostMachine, Pending};
 use crate::effect::Effect;
-use crate::profile::{IdRule, ProgressTokens};
 use crate::wire::{fill_all, id_key, ordered, uuid};
 
 /// Most ids of the probe and of streams that are remembered.

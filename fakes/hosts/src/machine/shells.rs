@@ -2,6 +2,7 @@
 //! only says what is to be run; the driver reports the end.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::HostMachine;
 use super::turn::Notice;
@@ -72,7 +73,8 @@ impl HostMachine {
             return self.note(format!("dropped the end of {}", shell_name(id)));
         };
         self.note(format!("{} ended with code {}", shell_name(id), end.code));
-        let facts = self.profile.shell.clone();
+        let profile = Arc::clone(&self.profile);
+        let facts = &profile.shell;
         let name = shell_name(id);
         let values = [
             ("id", name.clone()),

@@ -1,6 +1,8 @@
 //! Calls that the server answers with a task: followed until they end, if the host does that. Each task has
 //! one open request at a time; its end is reported once.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::send::Shape;
@@ -107,7 +109,8 @@ impl HostMachine {
     fn task_over(&mut self, number: u64, status: &str, result: &str, bad: bool) {
         self.timers.remove(&Timer::Task(number));
         let Some(task) = self.tasks.remove(&number) else { return };
-        let facts = self.profile.tasks.clone();
+        let profile = Arc::clone(&self.profile);
+        let facts = &profile.tasks;
         let text = self.task_words(&facts.done, &task.tool, &task.id, status, result);
         let notice =
             Notice { carrier: Carrier::Task, tool: Some(task.tool), label: Some(task.label), text, bad };

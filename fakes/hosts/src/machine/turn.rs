@@ -3,10 +3,11 @@
 
 use std::collections::VecDeque;
 
+use host_profiles::WhileBusy;
+
 use super::HostMachine;
 use super::step::Step;
 use crate::effect::{Carrier, HostEventKind, ModelEntry};
-use crate::profile::WhileBusy;
 use crate::wire::{fill, uuid};
 
 /// Most texts that wait for a boundary; later ones are lost, with a note.

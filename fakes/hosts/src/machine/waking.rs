@@ -2,11 +2,13 @@
 //! end of the host or their own time limit ends them.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use host_profiles::WhileBusy;
 
 use super::turn::Notice;
 use super::{HostMachine, Timer};
 use crate::effect::{Carrier, Effect, ShellEnd};
-use crate::profile::WhileBusy;
 use crate::wire::fill;
 
 /// Most of them that run at once.
@@ -78,7 +80,8 @@ impl HostMachine {
         if !self.waking.running.remove(&id) {
             return self.note("dropped the end of an unknown hook");
         }
-        let facts = self.profile.waking.clone();
+        let profile = Arc::clone(&self.profile);
+        let facts = &profile.waking;
         let tells = end.code == TELLS && !end.output.is_empty();
         let text = |template: &str| fill(template, &[("text", end.output.as_str())]);
         if self.waking.holds_turn == Some(id) {

@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
+use host_profiles::Environment;
+
 use super::document::SettingsError;
 use crate::options::HostOptions;
 use crate::process::ServerCommand;
-use crate::profile::Environment;
 
 /// A server in a host's files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use host_profiles::{Profile, profile};
 use rstest::rstest;
 
 use super::*;
-use crate::profile::{Profile, profile};
 
 fn files(pairs: &[(&str, &str)]) -> HostFiles {
     pairs.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect()

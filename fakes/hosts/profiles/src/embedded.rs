@@ -11,35 +11,35 @@ use super::file::{self, ProfileError, ProfileFile};
 const SUGGESTION_DISTANCE_MAX: usize = 8;
 
 const FILES: &[(&str, &str)] = &[
-    ("claude-code@2.0.73", include_str!("../../profiles/claude-code@2.0.73.yaml")),
-    ("claude-code@2.1.148", include_str!("../../profiles/claude-code@2.1.148.yaml")),
-    ("claude-code@2.1.163", include_str!("../../profiles/claude-code@2.1.163.yaml")),
-    ("claude-code@2.1.237", include_str!("../../profiles/claude-code@2.1.237.yaml")),
-    ("claude-code@2.1.274", include_str!("../../profiles/claude-code@2.1.274.yaml")),
-    ("claude-code@2.1.317", include_str!("../../profiles/claude-code@2.1.317.yaml")),
-    ("claude-code@2.1.330", include_str!("../../profiles/claude-code@2.1.330.yaml")),
-    ("claude-code@2.1.80", include_str!("../../profiles/claude-code@2.1.80.yaml")),
-    ("claude-code@seed", include_str!("../../profiles/claude-code@seed.yaml")),
-    ("codex@0.169.0", include_str!("../../profiles/codex@0.169.0.yaml")),
-    ("copilot-cli@0.0.384", include_str!("../../profiles/copilot-cli@0.0.384.yaml")),
-    ("copilot-cli@0.0.401", include_str!("../../profiles/copilot-cli@0.0.401.yaml")),
-    ("copilot-cli@0.0.406", include_str!("../../profiles/copilot-cli@0.0.406.yaml")),
-    ("copilot-cli@0.0.411", include_str!("../../profiles/copilot-cli@0.0.411.yaml")),
-    ("copilot-cli@0.0.420", include_str!("../../profiles/copilot-cli@0.0.420.yaml")),
-    ("copilot-cli@1.0.0", include_str!("../../profiles/copilot-cli@1.0.0.yaml")),
-    ("copilot-cli@1.0.102", include_str!("../../profiles/copilot-cli@1.0.102.yaml")),
-    ("copilot-cli@1.0.11", include_str!("../../profiles/copilot-cli@1.0.11.yaml")),
-    ("copilot-cli@1.0.24", include_str!("../../profiles/copilot-cli@1.0.24.yaml")),
-    ("copilot-cli@1.0.50", include_str!("../../profiles/copilot-cli@1.0.50.yaml")),
-    ("copilot-cli@1.0.60", include_str!("../../profiles/copilot-cli@1.0.60.yaml")),
-    ("copilot-cli@1.0.83", include_str!("../../profiles/copilot-cli@1.0.83.yaml")),
-    ("copilot-cli@1.0.92", include_str!("../../profiles/copilot-cli@1.0.92.yaml")),
-    ("copilot-cli@seed", include_str!("../../profiles/copilot-cli@seed.yaml")),
-    ("gemini-cli@0.61.0", include_str!("../../profiles/gemini-cli@0.61.0.yaml")),
-    ("generic@2026-07-28", include_str!("../../profiles/generic@2026-07-28.yaml")),
-    ("generic@tools-only", include_str!("../../profiles/generic@tools-only.yaml")),
-    ("opencode@1.18.33", include_str!("../../profiles/opencode@1.18.33.yaml")),
-    ("qwen-code@0.24.4", include_str!("../../profiles/qwen-code@0.24.4.yaml")),
+    ("claude-code@2.0.73", include_str!("../claude-code@2.0.73.yaml")),
+    ("claude-code@2.1.148", include_str!("../claude-code@2.1.148.yaml")),
+    ("claude-code@2.1.163", include_str!("../claude-code@2.1.163.yaml")),
+    ("claude-code@2.1.237", include_str!("../claude-code@2.1.237.yaml")),
+    ("claude-code@2.1.274", include_str!("../claude-code@2.1.274.yaml")),
+    ("claude-code@2.1.317", include_str!("../claude-code@2.1.317.yaml")),
+    ("claude-code@2.1.330", include_str!("../claude-code@2.1.330.yaml")),
+    ("claude-code@2.1.80", include_str!("../claude-code@2.1.80.yaml")),
+    ("claude-code@seed", include_str!("../claude-code@seed.yaml")),
+    ("codex@0.169.0", include_str!("../codex@0.169.0.yaml")),
+    ("copilot-cli@0.0.384", include_str!("../copilot-cli@0.0.384.yaml")),
+    ("copilot-cli@0.0.401", include_str!("../copilot-cli@0.0.401.yaml")),
+    ("copilot-cli@0.0.406", include_str!("../copilot-cli@0.0.406.yaml")),
+    ("copilot-cli@0.0.411", include_str!("../copilot-cli@0.0.411.yaml")),
+    ("copilot-cli@0.0.420", include_str!("../copilot-cli@0.0.420.yaml")),
+    ("copilot-cli@1.0.0", include_str!("../copilot-cli@1.0.0.yaml")),
+    ("copilot-cli@1.0.102", include_str!("../copilot-cli@1.0.102.yaml")),
+    ("copilot-cli@1.0.11", include_str!("../copilot-cli@1.0.11.yaml")),
+    ("copilot-cli@1.0.24", include_str!("../copilot-cli@1.0.24.yaml")),
+    ("copilot-cli@1.0.50", include_str!("../copilot-cli@1.0.50.yaml")),
+    ("copilot-cli@1.0.60", include_str!("../copilot-cli@1.0.60.yaml")),
+    ("copilot-cli@1.0.83", include_str!("../copilot-cli@1.0.83.yaml")),
+    ("copilot-cli@1.0.92", include_str!("../copilot-cli@1.0.92.yaml")),
+    ("copilot-cli@seed", include_str!("../copilot-cli@seed.yaml")),
+    ("gemini-cli@0.61.0", include_str!("../gemini-cli@0.61.0.yaml")),
+    ("generic@2026-07-28", include_str!("../generic@2026-07-28.yaml")),
+    ("generic@tools-only", include_str!("../generic@tools-only.yaml")),
+    ("opencode@1.18.33", include_str!("../opencode@1.18.33.yaml")),
+    ("qwen-code@0.24.4", include_str!("../qwen-code@0.24.4.yaml")),
 ];
 
 /// The embedded files as written, by id.
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn every_file_of_the_folder_is_named() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("profiles");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"));
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             let id = path.file_stem().unwrap().to_str().unwrap();

@@ -45,14 +45,18 @@ pub struct PerStage<T> {
 
 /// What the host waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stage {
+pub enum Stage {
+    /// The handshake, the probe included.
     Opening,
+    /// A list.
     List,
+    /// Anything later.
     Call,
 }
 
 impl<T: Copy> PerStage<T> {
-    pub(crate) fn at(&self, stage: Stage) -> T {
+    /// The value for what the host waits for.
+    pub fn at(&self, stage: Stage) -> T {
         match stage {
             Stage::Opening => self.opening,
             Stage::List => self.list,

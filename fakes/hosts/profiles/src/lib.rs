@@ -8,14 +8,14 @@ mod faults;
 mod file;
 mod kinds;
 mod load;
+mod mode;
 mod sections;
 mod wake;
 
 pub use consent::{Consent, Environment, Unallowed};
 pub use embedded::{profile, profiles};
 pub use fact::{Evidence, Fact, Mark, PerMode};
-pub(crate) use faults::Stage;
-pub use faults::{Faults, OnFault, OnRepeat, PerStage};
+pub use faults::{Faults, OnFault, OnRepeat, PerStage, Stage};
 pub use file::{Profile, ProfileError, ProfileFile};
 pub use kinds::{
     Fate, GiveUp, IdRule, ListChanged, ListKind, OnAsk, OnProbeExit, OnRoots, OnSilence, OnStdoutClosed,
@@ -23,6 +23,7 @@ pub use kinds::{
     ToolsShown, UnknownMessage,
 };
 pub use load::{load, load_chain};
+pub use mode::Mode;
 pub use sections::{
     Calls, Channel, Fidelity, Identity, Life, Lists, Modern, Names, Notifications, Opening, Requests,
     Schemas, Texts, Wire,
