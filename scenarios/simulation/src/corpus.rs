@@ -6,10 +6,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use hostcheck::host::Host;
+use scenario::faults::FaultProfile;
+use scenario::{Loaded, Mode};
 
-use crate::faults::FaultProfile;
 use crate::plan::{self, Cell, Selection};
-use crate::scenario::{Loaded, Mode};
 
 /// Those that came with the program, and where they are kept.
 const BUILTIN: (&str, &str) = ("scenarios/corpus/seeds.txt", include_str!("../../corpus/seeds.txt"));
@@ -192,7 +192,7 @@ fn one(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::load_builtin;
+    use scenario::load_builtin;
 
     fn everything() -> Selection {
         Selection {

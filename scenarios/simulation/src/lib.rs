@@ -1,14 +1,13 @@
 //! Scenarios of fake hosts and a fake Microsoft against the server `entraclaw`: does every message reach the model?
 //! The only crate that knows both the server and the fakes.
 //!
-//! [`scenario`] is what a person writes, [`plan`] which cells follow from it, [`run`] plays one cell, [`oracle`] judges
-//! what the model saw, [`command`] is the command line, which has all of [`hostcheck`]'s commands. `sandbox` is where a
-//! person plays every part but the server's. Reports are made elsewhere, from the event stream alone.
+//! The crate [`scenario`] is what a person writes, [`plan`] which cells follow from it, [`run`] plays one cell, and
+//! [`oracle`] judges what the model saw. [`command`] is the command line, which has all of [`hostcheck`]'s commands.
+//! `sandbox` is where a person plays every part but the server's. Reports are made elsewhere, from the event stream alone.
 
 mod accept;
 pub mod command;
 pub mod corpus;
-pub mod faults;
 pub mod matching;
 pub mod mutants;
 mod needs;
@@ -17,7 +16,6 @@ pub mod plan;
 pub mod recorded;
 pub mod run;
 mod sandbox;
-pub mod scenario;
 pub mod shrink;
 mod token;
 pub mod vectors;

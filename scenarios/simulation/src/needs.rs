@@ -5,7 +5,7 @@ use fake_hosts::{Mode, Parallel, Profile, Unallowed, WakeUpKind};
 use hostcheck::host::Host;
 use reports::event::Status;
 
-use crate::scenario::Need;
+use scenario::Need;
 
 /// A call limit from which on a call counts as endless, in milliseconds: a day.
 const ENDLESS_MS: u64 = 24 * 3_600_000;

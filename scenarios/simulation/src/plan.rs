@@ -7,12 +7,12 @@ use fake_hosts::settings::SETTINGS_FAMILIES;
 use hostcheck::host::Host;
 use hostcheck::support;
 use reports::event::{Answer, Feature, HostColumn, HostSupport, ScenarioRow};
+use scenario::faults::{FaultProfile, USUAL};
+use scenario::{FirstLook, Hosts, Loaded, Mode, Random, Scenario, SetUp, Step, word};
 
-use crate::faults::{FaultProfile, USUAL};
 use crate::mutants::Mutant;
 use crate::needs;
 pub use crate::needs::Unplayed;
-use crate::scenario::{FirstLook, Hosts, Loaded, Mode, Random, Scenario, SetUp, Step, word};
 
 /// One run of one scenario.
 #[derive(Debug, Clone)]
@@ -310,7 +310,7 @@ pub fn rows(scenarios: &[Arc<Loaded>], modes: &[Mode]) -> Vec<ScenarioRow> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::load_builtin;
+    use scenario::load_builtin;
 
     fn default_run() -> Selection {
         let hosts = hostcheck::host::all().unwrap().iter().filter(|host| host.represented_by().is_none());
@@ -397,7 +397,7 @@ mod tests {
     fn a_profile_that_means_nothing_to_a_scenario_is_told() {
         let source = "id: a.b\ntitle: t\nrequirement: {area: a, level: must, says: s, source: s}\nsteps:\n  \
                       - random: {lasting: 1h, bursts: 2, troubles: [outage]}\n";
-        let scenarios = vec![Arc::new(crate::scenario::parse("a.yaml", source).unwrap())];
+        let scenarios = vec![Arc::new(scenario::parse("a.yaml", source).unwrap())];
         let with = |name| {
             let faults = FaultProfile::named(name);
             let selection = Selection { scenarios: scenarios.clone(), faults, ..default_run() };

@@ -300,8 +300,7 @@ mod tests {
     #[test]
     fn a_log_becomes_a_scenario_that_the_loader_takes() {
         let made = made(LOG, false);
-        let loaded =
-            crate::scenario::parse("made.yaml", &made.yaml).unwrap_or_else(|error| panic!("{error}"));
+        let loaded = scenario::parse("made.yaml", &made.yaml).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(loaded.scenario.steps.len(), 7, "{}", made.yaml);
         for wanted in [
             r#"raw: {json: {"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}}"#,

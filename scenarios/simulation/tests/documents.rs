@@ -362,7 +362,7 @@ fn every_scenario_and_test_that_the_local_model_rests_on_is_there() {
         files(Path::new(folder), "rs", &mut sources);
     }
     let sources: String = sources.iter().map(|path| read(&path.to_string_lossy())).collect();
-    let scenarios = simulation::scenario::load_builtin().expect("the scenarios are right");
+    let scenarios = scenario::load_builtin().expect("the scenarios are right");
     let named = named_in_tables(&shown(Path::new("docs/src/delegate.md")));
     assert!(named.len() > 60, "the tables are somewhere else: {}", named.len());
     let is_there = |name: &String| {

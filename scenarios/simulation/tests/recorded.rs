@@ -105,8 +105,7 @@ fn older_recordings_are_read_and_become_scenarios() {
         };
         match simulation::recorded::write(&log, &options) {
             Ok(made) => {
-                simulation::scenario::parse("made.yaml", &made.yaml)
-                    .unwrap_or_else(|error| panic!("{error}"));
+                scenario::parse("made.yaml", &made.yaml).unwrap_or_else(|error| panic!("{error}"));
             }
             // Some servers died, or were silent, before they answered.
             Err(error) => assert!(error.to_string().contains("answered"), "{}: {error:#}", path.display()),

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use reports::event::Status;
+use scenario::{Mode, load_builtin, word};
 use simulation::plan::{self, Cell, Selection};
 use simulation::run::{Repeats, Settings, run_cell};
-use simulation::scenario::{Mode, load_builtin, word};
 
 /// One seed here; `simulation run` explores more.
 const SEED: u64 = 1;

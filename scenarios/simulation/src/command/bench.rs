@@ -19,6 +19,7 @@ use hdrhistogram::Histogram;
 use hostcheck::exit::{EXIT_FAILED, EXIT_PASSED, Outcome};
 use hostcheck::print::out;
 use reports::event::Lane;
+use scenario::Mode;
 use serde_json::json;
 use tokio::time::Instant;
 
@@ -28,7 +29,6 @@ use super::server_binary::{agent_binary, server_binary};
 use super::{asking, idle, notices, reach, select, takeover, taps};
 use crate::plan::{self, Selection};
 use crate::run::{Repeats, Settings, run_cell};
-use crate::scenario::Mode;
 
 /// Process starts that are measured.
 const STARTS: usize = 41;

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use hostcheck::print::{out, shown, warn};
 use reports::event::CellFinished;
+use scenario::load_builtin;
 
 use crate::corpus::{self, Entry, HEADER, Line};
 use crate::plan::{Cell, Selection};
 use crate::run::NOT_REPEATABLE;
-use crate::scenario::load_builtin;
 use crate::shrink::{self, PLAYS_MAX};
 
 /// The corpus of a folder for reports.

@@ -2,10 +2,10 @@
 
 use hostcheck::exit::{EXIT_PASSED, Outcome};
 use hostcheck::print::out;
+use scenario::{Hosts, word};
 use serde_json::json;
 
 use super::select;
-use crate::scenario::{Hosts, word};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {

@@ -11,16 +11,16 @@ use hostcheck::exit::{EXIT_CODES, Outcome};
 use hostcheck::host::Host;
 use hostcheck::print::{out, warn};
 use reports::event::{CellFinished, EVENTS_VERSION, Event, RunFinished, RunStarted, ServerUnderTest, Shard};
+use scenario::Mode;
+use scenario::faults::{FaultProfile, PROFILES};
 
 use super::interrupt;
 use super::keep::{self, Corpus};
 use super::select;
 use super::server_binary::{agent_binary, server_binary};
 use super::slowest::Slowest;
-use crate::faults::{FaultProfile, PROFILES};
 use crate::plan::{self, Cell, Selection};
 use crate::run::{News, Repeats, Settings, run_all, was_stopped};
-use crate::scenario::Mode;
 
 /// Seeds a cell in sim mode when none are asked for.
 const SEEDS_DEFAULT: u64 = 8;

@@ -41,7 +41,7 @@ pub(super) fn main(args: &Args) -> Outcome {
     };
     let written = write(&log, &options).with_context(|| args.log.display().to_string())?;
     // The loader must accept the new scenario; an error here shows its line.
-    crate::scenario::parse(&format!("{}.yaml", options.id), &written.yaml)?;
+    scenario::parse(&format!("{}.yaml", options.id), &written.yaml)?;
     for left_out in &written.left_out {
         warn(&format!("note: {left_out}"));
     }

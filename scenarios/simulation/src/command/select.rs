@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{bail, ensure};
 
-use crate::scenario::{Loaded, load_builtin, load_path};
+use scenario::{Loaded, load_builtin, load_path};
 
 /// The scenarios behind the words: ids, suites, id prefixes, files or folders; all built-in ones when there are none.
 pub(super) fn scenarios(words: &[String]) -> anyhow::Result<Vec<Arc<Loaded>>> {

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use anyhow::Context as _;
 use reports::event::CellFinished;
+use scenario::{Mode, load_builtin};
 
 use super::Mutant;
 use crate::needs;
 use crate::plan::Cell;
 use crate::run::{Repeats, Settings, run_cell};
-use crate::scenario::{Mode, load_builtin};
 
 /// The outcome of a mutant's trial.
 #[derive(Debug, Clone, PartialEq, Eq)]

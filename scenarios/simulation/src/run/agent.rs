@@ -5,12 +5,12 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use fake_hosts::ShellShown;
+use scenario::AgentPolicy;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::session_port::SessionPort;
 use crate::matching::first_json;
-use crate::scenario::AgentPolicy;
 
 /// Time between two turns of an agent that pulls.
 const TURN_EVERY: Duration = Duration::from_secs(30);

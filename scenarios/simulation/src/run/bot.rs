@@ -11,13 +11,13 @@ use fake_microsoft::bot::{BotDelivery, BotPerson, BotSaying, FakeBot};
 use futures_util::StreamExt as _;
 use futures_util::future::{LocalBoxFuture, join_all};
 use futures_util::stream::FuturesUnordered;
+use scenario::{BotAgain, BotExpect, BotSay, BotStep};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::sync::{mpsc, oneshot};
 
 use super::miss::Miss;
 use super::play::Play;
 use crate::oracle::{Heard, Written};
-use crate::scenario::{BotAgain, BotExpect, BotSay, BotStep};
 
 /// The path to which activities are posted, on either stage.
 const PATH: &str = "/api/messages";

@@ -1,13 +1,13 @@
 //! One cell from its plan to its end: played or not, twice where the seed must repeat.
 
 use reports::event::{CellFinished, Failure, Status};
+use scenario::Mode;
 
 use super::ended::{broken, panic_text, unplayed};
 use super::play::{LINES_LEFT_OUT, TEXTS_LEFT_OUT};
 use super::{process, sim};
 use crate::needs::Unplayed;
 use crate::plan::Cell;
-use crate::scenario::Mode;
 
 /// The rule that a seed breaks which gives another run each time.
 pub(crate) const NOT_REPEATABLE: &str = "harness.repeatable";

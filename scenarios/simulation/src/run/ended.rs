@@ -1,10 +1,10 @@
 //! The result of a cell that was not played to its end.
 
 use reports::event::{CellFinished, Status};
+use scenario::word;
 
 use crate::needs::Unplayed;
 use crate::plan::Cell;
-use crate::scenario::word;
 
 /// What a panic said.
 pub(crate) fn panic_text(panic: &(dyn std::any::Any + Send)) -> String {

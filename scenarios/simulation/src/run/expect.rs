@@ -2,6 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use scenario::{
+    AgentsExpect, EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, MachineFileExpect,
+    ModelExpect, ReplyExpect, ResultExpect, SentExpect, SentMailExpect, StatusExpect, WakingExpect,
+    WireExpect,
+};
 use serde_json::Value;
 
 use super::miss::Miss;
@@ -9,11 +14,6 @@ use super::play::{MAIN, Play};
 use super::view::{CallView, Line, SessionView};
 use crate::matching::{first_json, mismatch};
 use crate::oracle::{Heard, Sighting, Written};
-use crate::scenario::{
-    AgentsExpect, EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, MachineFileExpect,
-    ModelExpect, ReplyExpect, ResultExpect, SentExpect, SentMailExpect, StatusExpect, WakingExpect,
-    WireExpect,
-};
 
 type Checked = Result<(), Miss>;
 

@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use entraclaw_seams::random::{Random as _, SplitMix};
+use scenario::{HostStep, Kills, ServerStep, Span, Step, Write};
 
 use super::play::MAIN;
-use crate::scenario::{HostStep, Kills, ServerStep, Span, Step, Write};
 
 /// The longest pause between two messages of a burst, in milliseconds.
 const PAUSE_MS: u64 = 40;

@@ -2,12 +2,12 @@
 //! It does not judge the server: a scenario says itself which mail must not be heard.
 
 use fake_microsoft::graph::{MailSpec, ScriptError};
+use scenario::{MailWrite, MailboxStep};
 
 use super::play::Play;
 use super::speed::scaled;
 use super::vector::{is_meant, is_plain, lengthened};
 use crate::oracle::{Heard, Written};
-use crate::scenario::{MailWrite, MailboxStep};
 use crate::vectors;
 
 /// The chat of every mail, as records have it.

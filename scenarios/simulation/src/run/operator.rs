@@ -4,10 +4,10 @@
 use std::time::Duration;
 
 use fake_microsoft::bot::FakeBot;
+use scenario::{BOT_CONVERSATION, OperatorStep, PersonRef, word};
 
 use super::miss::Miss;
 use super::play::Play;
-use crate::scenario::{BOT_CONVERSATION, OperatorStep, PersonRef, word};
 
 /// Longest that a person waits to be told a code.
 const CODE_MAX: Duration = Duration::from_secs(30);

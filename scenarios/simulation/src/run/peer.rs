@@ -7,7 +7,7 @@ use entraclaw_inbox::wake_up::{Receipt, ReceiptStatus};
 use fake_hosts::Profile;
 use tokio::sync::mpsc;
 
-use crate::scenario::{Inbound, PeerStep};
+use scenario::{Inbound, PeerStep};
 
 /// Messages that wait for the person at most.
 const HELD_MAX: usize = 50;

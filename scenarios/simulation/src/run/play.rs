@@ -13,6 +13,7 @@ use fake_microsoft::entra::SharedEntra;
 use fake_microsoft::graph::SharedGraph;
 use memchr::memmem::Finder;
 use reports::event::{CellFinished, Failure, Lane, Status};
+use scenario::{SetUp, word};
 use tokio::sync::Notify;
 
 use super::ended::result;
@@ -27,7 +28,6 @@ use super::view::{CallView, SessionView};
 use super::wake_up_target::WakeUpTarget;
 use crate::oracle::{Heard, Ledger, Posted, Written, judge_answers};
 use crate::plan::Cell;
-use crate::scenario::{self, SetUp, word};
 use crate::token::{AGENT_TOKEN, TOKEN};
 
 /// The session that steps mean when they name none.

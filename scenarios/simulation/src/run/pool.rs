@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use reports::event::CellFinished;
+use scenario::Mode;
 
 use super::cell::{Settings, run_cell};
 use super::ended::unplayed;
 use super::slow::Slow;
 use crate::needs::Unplayed;
 use crate::plan::Cell;
-use crate::scenario::Mode;
 
 /// Why a cell was not played in a run that was stopped.
 const STOPPED: &str = "the run was stopped";

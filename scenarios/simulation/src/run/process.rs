@@ -12,6 +12,7 @@ use fake_hosts::process::{ProcessServer, ServerCommand};
 use fake_microsoft::bot::BotDelivery;
 use futures_util::future::LocalBoxFuture;
 use reports::event::CellFinished;
+use scenario::DiskStep;
 use tokio::time::{Instant, sleep};
 
 use super::commands::{ProcessCommands, wait_command_of};
@@ -26,7 +27,6 @@ use super::stopwatch::Stopwatch;
 use super::wake_up_target::WakeUpTarget;
 use super::{bot, sign_in, steps, world};
 use crate::plan::Cell;
-use crate::scenario::DiskStep;
 
 /// Longest time until a server has noted who has a result.
 const SETTLES_MAX: Duration = Duration::from_secs(2);

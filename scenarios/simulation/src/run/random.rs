@@ -7,15 +7,15 @@ use std::time::Duration;
 use entraclaw_seams::random::{Random as _, SplitMix};
 use fake_microsoft::bot::BotFault;
 use fake_microsoft::graph::{ChatSpec, DeltaLoss, ErrorBody, FaultAction, FaultSpec, MessageSpec};
-
-use super::kills;
-use super::play::{MAIN, Play};
-use crate::faults::FaultProfile;
-use crate::plan::Cell;
-use crate::scenario::{
+use scenario::faults::FaultProfile;
+use scenario::{
     BotSay, BotStep, DiskStep, Edit, EntraStep, HostStep, MailWrite, MailboxStep, MessageRef, OperatorStep,
     PersonRef, Random, Scenario, ServerStep, Span, Step, Trouble, Write,
 };
+
+use super::kills;
+use super::play::{MAIN, Play};
+use crate::plan::Cell;
 
 /// The longest time until a message becomes visible, in milliseconds.
 const LATE_MS: u64 = 30_000;
@@ -406,10 +406,10 @@ impl Draw<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::faults::{PROFILES, USUAL};
+    use scenario::faults::{PROFILES, USUAL};
     use std::sync::Arc;
 
-    use crate::scenario::{Loaded, load_builtin};
+    use scenario::{Loaded, load_builtin};
 
     fn draw<'a>(all: &'a [Arc<Loaded>], id: &str) -> impl Fn(u64, &FaultProfile) -> Vec<Step> + 'a {
         let scenario = &all.iter().find(|loaded| loaded.id() == id).unwrap().scenario;

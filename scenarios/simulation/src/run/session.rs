@@ -12,6 +12,7 @@ use fake_hosts::{
 };
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
+use scenario::AgentPolicy;
 use serde_json::Value;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::JoinHandle;
@@ -23,7 +24,6 @@ use super::stopwatch::Stopwatch;
 use super::view::SessionView;
 use super::wake_up_target::WakeUpTarget;
 use super::{agent, bare, extension, watcher};
-use crate::scenario::AgentPolicy;
 
 /// A session that can be started, driven and looked at.
 pub(crate) struct Session {

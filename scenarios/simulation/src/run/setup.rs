@@ -1,11 +1,11 @@
 //! The steps and demands about `entraclaw setup`, played on the person's machine. It judges files, never what setup says of itself.
 
 use anyhow::Context as _;
+use scenario::{SetupExpect, SetupStep};
 
 use super::machine::{self, Machine};
 use super::miss::Miss;
 use super::play::Play;
-use crate::scenario::{SetupExpect, SetupStep};
 
 /// The person runs setup.
 pub(super) fn step(play: &Play<'_>, step: &SetupStep) -> anyhow::Result<()> {

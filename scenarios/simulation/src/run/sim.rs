@@ -26,6 +26,7 @@ use fake_microsoft::entra::SharedEntra;
 use fake_microsoft::graph::{Fate, Request, SharedGraph};
 use futures_util::future::{BoxFuture, LocalBoxFuture};
 use reports::event::CellFinished;
+use scenario::DiskStep;
 
 use super::bot::{self, SimPort};
 use super::commands::{SimCommands, sim_wait_command};
@@ -40,7 +41,6 @@ use super::work::SimJobs;
 use super::{guard, steps, world};
 use crate::mutants::Mutant;
 use crate::plan::Cell;
-use crate::scenario::DiskStep;
 
 /// Plays a cell in virtual time.
 pub(crate) fn play(cell: &Cell) -> anyhow::Result<CellFinished> {

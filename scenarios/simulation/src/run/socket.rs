@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use fake_hosts::Profile;
 
-use crate::scenario::{Inbound, PeerStep, Replacement};
+use scenario::{Inbound, PeerStep, Replacement};
 
 /// Texts that wait for the person, or for a dialog to close, at most.
 const WAITING_MAX: usize = 100;

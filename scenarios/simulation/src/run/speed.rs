@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::scenario::Mode;
+use scenario::Mode;
 
 /// In process mode waits of the scenario and the poll interval are this many times shorter.
 pub(crate) const PROCESS_SPEED: u32 = 20;

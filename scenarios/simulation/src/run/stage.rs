@@ -7,12 +7,12 @@ use fake_hosts::AnyServer;
 use fake_hosts::drive::Commands;
 use fake_microsoft::bot::BotDelivery;
 use futures_util::future::LocalBoxFuture;
+use scenario::DiskStep;
 
 use super::delegate::Delegation;
 use super::jobs::Jobs;
 use super::machine::Machine;
 use super::wake_up_target::WakeUpTarget;
-use crate::scenario::DiskStep;
 
 /// The differences between simulation and real processes.
 pub(crate) trait Stage {

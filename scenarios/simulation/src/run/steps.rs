@@ -6,6 +6,10 @@ use fake_hosts::drive::Order;
 use fake_hosts::{Action, PermissionAsk, Signal};
 use fake_microsoft::graph::MessageSpec;
 use reports::event::Failure;
+use scenario::{
+    Call, DialogStep, DiskStep, EntraStep, Expect, FileStep, FormStep, Heartbeat, HostStep, Members, Raw,
+    ServerStep, Step, TurnStep, WorkStep, Write,
+};
 use serde_json::Value;
 
 use super::delegate;
@@ -18,10 +22,6 @@ use super::speed::scaled;
 use super::vector::{is_meant, is_plain, lengthened};
 use super::view::SessionView;
 use crate::oracle::{Heard, Written};
-use crate::scenario::{
-    Call, DialogStep, DiskStep, EntraStep, Expect, FileStep, FormStep, Heartbeat, HostStep, Members, Raw,
-    ServerStep, Step, TurnStep, WorkStep, Write,
-};
 use crate::vectors;
 
 /// Time between two looks at a file that something is expected of.
@@ -531,7 +531,7 @@ fn fill_in(play: &Play<'_>, value: Value) -> anyhow::Result<Value> {
     Ok(match value {
         Value::String(text) => Value::String(if let Some(handle) = text.strip_prefix("$chat:") {
             play.graph.with(|graph| graph.chat_id(handle).map(str::to_owned))?
-        } else if let Some(handle) = text.strip_prefix(crate::scenario::BOT_CONVERSATION) {
+        } else if let Some(handle) = text.strip_prefix(scenario::BOT_CONVERSATION) {
             fake_microsoft::bot::FakeBot::conversation_id(handle)
         } else if let Some(handle) = text.strip_prefix("$person:") {
             play.graph.with(|graph| graph.person(handle).map(|person| person.object_id.clone()))?

@@ -12,13 +12,13 @@ use entraclaw_seams::clock::Clock;
 use fake_hosts::WakeUpKind;
 use fake_hosts::drive::Order;
 use futures_util::future::BoxFuture;
+use scenario::PeerStep;
 use serde_json::{Value, json};
 use tokio::sync::{Mutex as AsyncMutex, mpsc};
 use tokio::time::{Duration, Instant, sleep_until};
 
 use super::peer::{Limits, PeerInbox};
 use super::socket::{InboxSocketState, SocketLimits};
-use crate::scenario::PeerStep;
 
 /// The id of the fake host's one session at opencode's port.
 const SESSION: &str = "ses_1";

@@ -26,6 +26,7 @@ use fake_agents::Script;
 use futures_util::FutureExt as _;
 use futures_util::future::{BoxFuture, pending};
 use rmcp::model::Tool;
+use scenario::WORK_TOOL;
 use serde_json::json;
 use tokio::task::AbortHandle;
 use tokio::time::{Instant, sleep};
@@ -34,7 +35,6 @@ use super::agents::SimAgents;
 use super::jobs::{Job, Jobs};
 use super::sim_process::Process;
 use crate::mutants::Mutant;
-use crate::scenario::WORK_TOOL;
 use crate::token::AGENT_TOKEN;
 
 /// The time before the host's limit at which the call is answered.

@@ -9,11 +9,11 @@ use fake_microsoft::bot::SharedBot;
 use fake_microsoft::entra::{AuthKind, FakeEntra, SharedEntra};
 use fake_microsoft::graph::{ChatSpec, FakeGraph, PersonSpec, SharedGraph, TokenSpec, WorldSpec};
 use jiff::Timestamp;
+use scenario::{Mode, SetUp};
 
 use super::sign_in;
 use super::speed::PROCESS_SPEED;
 use crate::plan::Cell;
-use crate::scenario::{Mode, SetUp};
 use crate::token::TOKEN;
 /// When every simulated world begins.
 const EPOCH: &str = "2026-01-05T09:00:00Z";

@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use reports::event::{CellFinished, Status};
+use scenario::{Loaded, Span, Step, parse};
 
 use self::pieces::Pieces;
 use crate::plan::Cell;
 use crate::run::{Repeats, Settings, run_cell};
-use crate::scenario::{Loaded, Span, Step, parse};
 
 /// Plays that shrinking one seed takes at most.
 pub const PLAYS_MAX: u32 = 300;

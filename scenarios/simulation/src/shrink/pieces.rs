@@ -4,11 +4,11 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use scenario::{DiskStep, Edit, HostStep, MessageRef, ServerStep, Span, Step};
 use yaml::{Place, Spanned};
 
 use crate::plan::Cell;
 use crate::run::drawn;
-use crate::scenario::{DiskStep, Edit, HostStep, MessageRef, ServerStep, Span, Step};
 
 /// The shortest wait that a stretch begins with.
 const FIRST_MIN: Duration = Duration::from_secs(10);

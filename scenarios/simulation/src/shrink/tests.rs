@@ -1,9 +1,10 @@
 //! Seeds of servers with a fault, made small.
 
-use crate::faults::FaultProfile;
+use scenario::faults::FaultProfile;
+use scenario::{Mode, load_builtin};
+
 use crate::mutants::{MUTANTS, Mutant};
 use crate::plan::{self, Selection};
-use crate::scenario::{Mode, load_builtin};
 
 use super::*;
 

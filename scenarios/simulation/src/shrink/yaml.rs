@@ -5,14 +5,14 @@ use std::fmt::Write as _;
 use anyhow::Context as _;
 use hostcheck::json_in_yaml::yaml;
 use reports::text::short_line;
+use scenario::{
+    BotStep, DiskStep, EntraStep, HostStep, MailWrite, MailboxStep, MessageRef, OperatorStep, PersonRef,
+    ServerStep, Span, Step, Write,
+};
 use serde_json::{Value, json};
 
 use super::pieces::From;
 use crate::plan::Cell;
-use crate::scenario::{
-    BotStep, DiskStep, EntraStep, HostStep, MailWrite, MailboxStep, MessageRef, OperatorStep, PersonRef,
-    ServerStep, Span, Step, Write,
-};
 
 /// Bytes of a finding in a comment.
 const MESSAGE_BYTES_MAX: usize = 200;
@@ -183,10 +183,10 @@ fn is_plain(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::faults::PROFILES;
     use crate::plan::{self, Selection};
     use crate::run::drawn;
-    use crate::scenario::{Loaded, Mode, load_builtin};
+    use scenario::faults::PROFILES;
+    use scenario::{Loaded, Mode, load_builtin};
     use std::sync::Arc;
 
     /// Each step that any seed draws reads as itself.

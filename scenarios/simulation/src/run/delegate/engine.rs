@@ -13,6 +13,7 @@ use entraclaw_seams::random::SplitMix;
 use fake_models::Seen;
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
+use scenario::Delegate;
 use tempfile::TempDir;
 use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
@@ -25,7 +26,6 @@ use super::tools::SimTools;
 use super::{Delegation, PROJECT};
 use crate::mutants::Mutant;
 use crate::run::miss::Miss;
-use crate::scenario::Delegate;
 
 /// A file system without a disk, where the system has one: each of hundreds of cells makes a folder and removes it.
 const IN_MEMORY: &str = "/dev/shm";

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use scenario::EverywhereStep;
 use serde_json::json;
 use tokio::time::{Instant, sleep};
 
@@ -11,7 +12,6 @@ use super::at_hand::simulated;
 use super::engine::SimDelegation;
 use crate::run::miss::Miss;
 use crate::run::play::{MAIN, Play};
-use crate::scenario::EverywhereStep;
 
 /// Most rounds of one step.
 const ROUNDS_MAX: u32 = 400;

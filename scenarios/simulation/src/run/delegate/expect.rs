@@ -1,6 +1,7 @@
 //! Checks one demand on tasks, the model server and the project. It only looks.
 
 use entraclaw_delegate::TaskId;
+use scenario::{DelegateExpect, word};
 use serde_json::Value;
 
 use super::at_hand::{delegation, simulated};
@@ -10,7 +11,6 @@ use super::{Delegation, PROJECT};
 use crate::matching::mismatch;
 use crate::run::miss::Miss;
 use crate::run::play::Play;
-use crate::scenario::{DelegateExpect, word};
 
 type Checked = Result<(), Miss>;
 

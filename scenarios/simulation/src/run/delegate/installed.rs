@@ -13,6 +13,7 @@ use fake_hosts::process::{ProcessServer, ServerCommand};
 use fake_models::{Listening, Script, Seen, Server, listen};
 use futures_util::FutureExt as _;
 use futures_util::future::LocalBoxFuture;
+use scenario::Delegate;
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
@@ -20,7 +21,6 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::{Delegation, PROJECT};
 use crate::run::speed::PROCESS_SPEED;
-use crate::scenario::Delegate;
 
 /// How long an engine may take until its socket is there.
 const COMES_WITHIN: Duration = Duration::from_secs(10);

@@ -1,12 +1,13 @@
 //! Plays what happens at the engine.
 
+use scenario::{DelegateStep, EngineStep, ModelStep};
+
 use super::Delegation;
 use super::at_hand::{delegation, simulated};
 use super::everywhere::{crash, interrupt};
 use crate::matching::first_json;
 use crate::run::miss::Miss;
 use crate::run::play::Play;
-use crate::scenario::{DelegateStep, EngineStep, ModelStep};
 
 /// Starts the engine with which the scenario begins.
 pub(crate) async fn begin(play: &Play<'_>) -> anyhow::Result<()> {

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 
 use entraclaw::config::key::ACCESS_TOKEN_VARIABLE;
 use fake_hosts::settings::{self, Form, HostSettings};
+use scenario::{Ours, SetupExpect};
 use serde_json::Value;
 
 use super::Machine;
 use super::home::{bytes_of, difference, texts};
-use crate::scenario::{Ours, SetupExpect};
 
 /// The first line of our section in a text for models.
 const SECTION: &str = "<!-- entraclaw begin";

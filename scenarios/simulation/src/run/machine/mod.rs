@@ -17,13 +17,13 @@ use anyhow::Context as _;
 use entraclaw::config::key::ACCESS_TOKEN_VARIABLE;
 use fake_hosts::Environment;
 use fake_hosts::settings::{self, HostFiles, HostSettings};
+use scenario::SetupStep;
 use tokio::process::Child;
 
 use self::home::{OWN_FOLDER, bytes_of, difference, texts};
 use super::miss::Miss;
 use super::port::KeptPort;
 use crate::plan::Cell;
-use crate::scenario::SetupStep;
 
 pub(super) use files::check;
 pub(super) use installed::install;

@@ -56,7 +56,7 @@ pub(super) fn setup_misused(scenario: &Scenario) -> Option<(&'static str, &'stat
 
 #[cfg(test)]
 mod tests {
-    use crate::scenario::parse;
+    use crate::parse;
 
     const HEAD: &str = "id: setup.x\ntitle: t\nrequirement: {area: a, level: must, says: s, source: s}\n";
     const WHOLE: &str = "mode: [process]\nautostart: false\nentra: {auth: agent_user}\n";

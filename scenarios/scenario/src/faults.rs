@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Deserializer};
 
-use crate::scenario::Trouble::{
+use crate::Trouble::{
     self, Change, ClockStep, Crash, CutJson, DeltaReset, Denied, DiskFull, FailedSync, Late, LostAnswer,
     LostReply, Outage, PowerCut, ServerError, Slow, Terminal, Throttle, TokenExpiry, TokenRefused,
 };
@@ -68,7 +68,7 @@ impl FaultProfile {
     }
 
     /// The troubles of a list that can happen, each with its weight.
-    pub(crate) fn weigh(&self, troubles: &[Trouble]) -> Vec<(Trouble, u64)> {
+    pub fn weigh(&self, troubles: &[Trouble]) -> Vec<(Trouble, u64)> {
         let weight = |trouble: Trouble| match self.weights {
             [] => 1,
             weights => weights.iter().find(|(kind, _)| *kind == trouble).map_or(0, |(_, weight)| *weight),
@@ -127,12 +127,10 @@ mod tests {
             let head = "id: a.b\ntitle: t\nrequirement: {area: a, level: must, says: s, source: s}\nsteps:\n";
             let step =
                 format!("  - random: {{lasting: 1h, bursts: 2, troubles: [outage], faults: {name}}}\n");
-            crate::scenario::parse("a.yaml", &format!("{head}{step}"))
+            crate::parse("a.yaml", &format!("{head}{step}"))
         };
         let loaded = parsed("stormy").unwrap();
-        let crate::scenario::Step::Random(random) = &loaded.scenario.steps[0].value else {
-            panic!("no draw")
-        };
+        let crate::Step::Random(random) = &loaded.scenario.steps[0].value else { panic!("no draw") };
         assert_eq!(random.faults.map(|faults| faults.0.name), Some("stormy"));
         let said = parsed("stormi").unwrap_err().rendered;
         assert!(said.contains("did you mean `stormy`?"), "{said}");

@@ -8,6 +8,7 @@ mod delegate;
 mod duration;
 mod error;
 mod expect;
+pub mod faults;
 mod kills;
 mod load;
 mod names;
@@ -30,9 +31,9 @@ pub use delegate::{Delegate, DelegateExpect, DelegateStep, EngineStep, Everywher
 pub use duration::Span;
 pub use error::ScenarioError;
 pub use expect::{
-    AgentsExpect, EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect, MachineFileExpect,
-    ModelExpect, ReplyExpect, ResultExpect, SentExpect, SentMailExpect, StatusExpect, WakingExpect,
-    WireExpect,
+    About, AgentsExpect, EntraExpect, Expect, GraphExpect, InteractionExpect, JournalExpect,
+    MachineFileExpect, ModelExpect, ReplyExpect, ResultExpect, SentExpect, SentMailExpect, StatusExpect,
+    WakingExpect, WireExpect,
 };
 pub use kills::Kills;
 pub use load::{Loaded, load_builtin, load_path, parse};

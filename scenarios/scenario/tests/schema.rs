@@ -1,10 +1,10 @@
 //! The schema of scenarios is made from the types; a change of one without the other fails here.
-//! `UPDATE_SCHEMAS=1 cargo test -p simulation --test schema` writes them anew.
+//! `UPDATE_SCHEMAS=1 cargo test -p scenario --test schema` writes them anew.
 
 #![expect(clippy::disallowed_methods, reason = "the test reads and writes the committed schemas")]
 
+use scenario::Scenario;
 use schemars::Schema;
-use simulation::scenario::Scenario;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schemas/own");
 

@@ -47,7 +47,7 @@ pub enum Expect {
 
 impl Expect {
     /// The properties of this kind of demand.
-    pub(crate) fn about(&self) -> About<'_> {
+    pub fn about(&self) -> About<'_> {
         match self {
             Self::Model(model) => About {
                 is_absence: model.times == Some(0),
@@ -176,16 +176,16 @@ impl Expect {
 }
 
 /// The properties of a demand that are known before a cell is played.
-#[derive(Default)]
-pub(crate) struct About<'a> {
+#[derive(Debug, Default)]
+pub struct About<'a> {
     /// The name that reports use when it does not hold.
-    pub(crate) rule: &'static str,
+    pub rule: &'static str,
     /// The time within which it must come true; left out, it must hold at once.
-    pub(crate) within: Option<Span>,
+    pub within: Option<Span>,
     /// It can only be judged when its time is over, because what comes later can break it.
-    pub(crate) is_absence: bool,
+    pub is_absence: bool,
     /// No event tells of a change of what it is about, so that it is looked at again and again.
-    pub(crate) changes_silently: bool,
+    pub changes_silently: bool,
     /// Why it can't mean what it says, and how to mend it.
     pub(super) misused: Option<(&'static str, Option<&'static str>)>,
     /// The session, message, chat and call that it names.
