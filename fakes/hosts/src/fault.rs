@@ -261,7 +261,8 @@ impl<'de> Visitor<'de> for Walk<'_> {
                 names.push(name);
             }
             if is_schema {
-                // Every host that was tried reads doubled members of an input schema, the last one counts.
+                // Every host that was tried reads doubled members of an input schema: the last one counts. So they are no
+                // fault, and the schema is not searched.
                 members.next_value::<IgnoredAny>()?;
             } else {
                 members.next_value_seed(Walk { depth: self.depth + 1, doubled: &mut *self.doubled })?;
@@ -346,7 +347,11 @@ mod tests {
     #[case(br#"{"jsonrpc":"2.0","id":3,"result":null}"#, &[LineFault::BareResult])]
     #[case(br#"{"jsonrpc":"2.0","id":3,"id":3,"result":{}}"#, &[LineFault::DoubledMembers])]
     #[case(br#"{"jsonrpc":"2.0","id":3,"result":{"a":[{"b":1,"b":2}]}}"#, &[LineFault::DoubledInside])]
+    #[case(br#"{"jsonrpc":"2.0","id":3,"result":{"a":1,"\u0061":2}}"#, &[LineFault::DoubledInside])]
     #[case(br#"{"jsonrpc":"2.0","id":3,"result":{"a":{"inputSchema":{"b":1,"b":2}}}}"#, &[])]
+    #[case(br#"{"jsonrpc":"2.0","id":3,"result":{"inputSchema":1,"inputSchema":2}}"#, &[LineFault::DoubledInside])]
+    #[case(br#"{"jsonrpc":"2.0","id":3,"result":{"inputSchema":{},"b":1,"b":2}}"#, &[LineFault::DoubledInside])]
+    #[case(br#"[{"jsonrpc":"2.0","id":3,"id":3,"result":{}}]"#, &[LineFault::DoubledMembers, LineFault::Batch])]
     #[case(br#"{"jsonrpc":"2.0","id":2,"result":{}}"#, &[])]
     #[case(b"\xef\xbb\xbf{\"jsonrpc\":\"2.0\",\"id\":3,\"result\":{\"a\":\"\xe9\"}}", &[LineFault::ByteOrderMark, LineFault::InvalidUtf8])]
     #[case(br#"{"jsonrpc":"2.0","id":"x","method":"ping"}"#, &[])]

@@ -28,7 +28,15 @@ pub use effect::{
     Action, Carrier, Effect, ModelEntry, ModelView, Outcome, PermissionAsk, ShellEnd, Signal, ToolCall,
 };
 pub use flatten::{Origin, Shown, result as flatten_result, whole as flatten_whole};
-pub use host_profiles::*;
+pub use host_profiles::{
+    Calls, Channel, Consent, Environment, Evidence, Fact, Fate, Faults, Fidelity, GiveUp, Hook, HookAnswer,
+    HookInput, Hooks, IdRule, Identity, Life, ListChanged, ListKind, Lists, Mark, Mode, Modern, Names,
+    Notifications, OnAsk, OnFault, OnProbeExit, OnRepeat, OnRoots, OnSilence, OnStdoutClosed, Opening,
+    Overlong, Parallel, PerMode, PerStage, Profile, ProfileError, ProfileFile, ProgressTokens, Refusal,
+    Requests, Restart, Schemas, Shell, ShellShown, SizeUnit, StartClock, Stop, StopStep, Structured, Tasks,
+    Texts, ToolsShown, Unallowed, UnknownMessage, WakeUp, WakeUpKind, Waking, WhileBusy, Wire, load,
+    load_chain, profile, profiles,
+};
 pub use machine::HostMachine;
 pub use names::{cut as cut_description, shown_name};
 pub use options::{HostOptions, thread_id};

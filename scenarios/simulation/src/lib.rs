@@ -1,7 +1,7 @@
 //! Scenarios of fake hosts and a fake Microsoft against the server `entraclaw`: does every message reach the model?
 //! The only crate that knows both the server and the fakes.
 //!
-//! The crate [`scenario`] is what a person writes, [`plan`] which cells follow from it, [`run`] plays one cell, and
+//! The crate [`scenario`] reads what a person writes. [`plan`] says which cells follow from it, [`run`] plays one cell, and
 //! [`oracle`] judges what the model saw. [`command`] is the command line, which has all of [`hostcheck`]'s commands.
 //! `sandbox` is where a person plays every part but the server's. Reports are made elsewhere, from the event stream alone.
 

@@ -168,7 +168,7 @@ impl Collector {
             // While this is held, no process of the job can begin or end.
             let Some(_lock) = folder.lock()? else { return Ok(Swept::Runs) };
             if !folder.has_result()? {
-                // It is removed before the rest of its folder is.
+                // A job that is being removed loses its request first. What is left is no job, so nothing is written for it.
                 let Some(request) = folder.request()? else { return Ok(Swept::Runs) };
                 let trace = folder.trace()?;
                 let asked_at: Option<Timestamp> = request.asked_at.parse().ok();

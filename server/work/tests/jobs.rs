@@ -376,6 +376,20 @@ async fn a_job_whose_process_does_not_start_leaves_nothing() {
     assert!(!machine.storage.paths().iter().any(|path| path.contains("request.json")));
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_folder_without_a_request_is_left_for_a_minute_and_then_removed() {
+    let machine = Machine::new();
+    machine.storage.create_dir("work/half-made").unwrap();
+    machine.storage.replace("work/half-made/open", b"").unwrap();
+    let mut collector = machine.collector();
+    for _ in 0..2 {
+        assert!(collector.sweep().unwrap(), "it may become a job");
+        sleep(Duration::from_secs(59)).await;
+    }
+    assert!(!collector.sweep().unwrap());
+    assert!(!machine.storage.paths().iter().any(|path| path.contains("half-made")));
+}
+
 proptest! {
     /// Two processes make moves in any order, each from the state that it believes in.
     #[test]

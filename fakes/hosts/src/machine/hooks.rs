@@ -253,11 +253,11 @@ impl HostMachine {
         let profile = Arc::clone(&self.profile);
         let facts = &profile.hooks;
         let hook = match moment {
-            Moment::SessionStart | Moment::SessionAgain => facts.session_start.value.clone(),
-            Moment::Prompt(_) | Moment::Arrived => facts.prompt.value.clone(),
-            Moment::AfterCall(_) | Moment::AfterWork(_) => facts.after_tool.value.clone(),
-            Moment::TurnEnd => facts.turn_end.value.clone(),
-            Moment::ShellEnd => facts.shell_end.value.clone(),
+            Moment::SessionStart | Moment::SessionAgain => &facts.session_start.value,
+            Moment::Prompt(_) | Moment::Arrived => &facts.prompt.value,
+            Moment::AfterCall(_) | Moment::AfterWork(_) => &facts.after_tool.value,
+            Moment::TurnEnd => &facts.turn_end.value,
+            Moment::ShellEnd => &facts.shell_end.value,
             Moment::Consent(seq) if allows(answer) => return self.send_call(seq),
             Moment::Consent(seq) => return self.open_dialog(seq),
         };
