@@ -61,21 +61,6 @@ impl Host {
         EVERY_SEED.contains(&self.id.as_str())
     }
 
-    /// Whether its family has a newest version, and it is another one.
-    pub fn is_older(&self) -> bool {
-        let is_newer = |other: &Self| {
-            other.family == self.family
-                && other.has_number()
-                && (!self.has_number() || self.age() < other.age())
-        };
-        all().is_ok_and(|all| all.iter().any(|other| is_newer(other)))
-    }
-
-    /// Whether its version is a number: those of the user's documents and of no real program have names.
-    fn has_number(&self) -> bool {
-        self.age().iter().all(|number| *number != u64::MAX)
-    }
-
     /// The part of the id after the family.
     pub fn version(&self) -> &str {
         self.id.split_once('@').map_or("", |(_, version)| version)

@@ -75,8 +75,7 @@ pub struct Scenario {
     /// It takes long, so one seed is played, once, and `cargo test` leaves it to `simulation run`.
     #[serde(default)]
     pub long: bool,
-    /// How much of it a first look plays in sim mode, where that is less than the newest version of each host; of what is
-    /// `long` it is one host.
+    /// On how many hosts a first look plays it in sim mode, where not on all of them; of what is `long` it is one host.
     #[serde(default)]
     pub first_look: FirstLook,
     /// It takes more than six seconds with real processes, so that a first look leaves those out.
@@ -309,16 +308,16 @@ pub enum Mode {
     Process,
 }
 
-/// How much of a scenario a first look plays in sim mode.
+/// On how many hosts a first look plays a scenario in sim mode.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FirstLook {
-    /// The newest version of each host, and a few of the older ones.
+    /// Every host.
     #[default]
-    Newest,
+    AllHosts,
     /// One host, as it takes much of the time of a first look.
     OneHost,
-    /// Nothing, as it alone takes seconds.
+    /// None, as it alone takes seconds.
     LeftOut,
 }
 

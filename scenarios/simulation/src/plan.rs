@@ -97,8 +97,7 @@ pub struct Selection {
     /// Whether a host that differs little from another plays one of the seeds only, each such host another one, and in
     /// process mode some of the scenarios only.
     pub sampled: bool,
-    /// Whether two hosts alone start processes, each in some of the scenarios, and one of them plays what takes much time; and
-    /// whether older versions of a host play some of the scenarios only.
+    /// Whether two hosts alone start processes, each in some of the scenarios, and one of them plays what takes much time.
     pub glance: bool,
 }
 
@@ -112,13 +111,6 @@ const GLANCE_HOSTS: [&str; 2] = ["claude-code@2.1.330", "copilot-cli@1.0.102"];
 /// Why a host has no result where it was another's turn and nothing but processes was asked for.
 const NOT_ITS_TURN: &str = "not asked for in this run: hosts that differ little from another take turns with processes, and \
                             this one's are other scenarios; --full plays more, --all-hosts or --host this one";
-
-/// In a first look an older version of a host plays one in so many scenarios, each such version other ones.
-const OLDER_TURNS: u64 = 10;
-
-/// Why an older version has no result where a first look plays others.
-const OTHERS_TURN: &str =
-    "a first look plays it on other versions; --full plays it on all, --host on this one";
 
 /// Why a host has no result where a first look plays a scenario that takes much time on another.
 const ONE_HOST: &str = "a first look plays it on one other host; --full plays it on all, --host on this one";
@@ -152,7 +144,7 @@ pub fn cells(selection: &Selection) -> Vec<Cell> {
                 }
                 if *mode == Mode::Sim
                     && selection.glance
-                    && let Some(reason) = spared(&scenario.scenario, host, leader, row + column)
+                    && let Some(reason) = spared(&scenario.scenario, host, leader)
                 {
                     unplayed.get_or_insert_with(|| Unplayed::not_applicable(reason));
                 }
@@ -205,18 +197,15 @@ fn leader<'a>(selection: &'a Selection, scenario: &Scenario, row: u64) -> Option
     host.map(|host| host.id.as_str())
 }
 
-/// Why a first look does without a host, if it does: others play the scenario.
-fn spared(scenario: &Scenario, host: &Host, leader: Option<&str>, turn: u64) -> Option<&'static str> {
-    if scenario.first_look == FirstLook::LeftOut {
-        return Some(LEFT_OUT);
-    }
+/// Why a first look does without a host, if it does: another one plays the scenario, or none.
+fn spared(scenario: &Scenario, host: &Host, leader: Option<&str>) -> Option<&'static str> {
     let takes_much = scenario.long || scenario.first_look == FirstLook::OneHost;
-    if takes_much && leader.is_some() {
-        return (leader != Some(&host.id)).then_some(ONE_HOST);
+    let other = leader.filter(|leader| takes_much && *leader != host.id);
+    match scenario.first_look {
+        FirstLook::LeftOut => Some(LEFT_OUT),
+        // What neither of the two can play is played by every host that can.
+        FirstLook::AllHosts | FirstLook::OneHost => other.map(|_| ONE_HOST),
     }
-    // What neither of the two can play is played by every version that can.
-    let is_spared = leader.is_some() && !scenario.runs_setup() && host.is_older();
-    (is_spared && !turn.is_multiple_of(OLDER_TURNS)).then_some(OTHERS_TURN)
 }
 
 /// The seeds that a host plays.
@@ -382,12 +371,18 @@ mod tests {
             once.len() > 30 && once.is_sorted_by(|one, next| one != next),
             "one host plays each: {once:?}"
         );
-        let spared = few
-            .iter()
-            .filter(|cell| cell.unplayed.as_ref().is_some_and(|unplayed| unplayed.reason == OTHERS_TURN));
-        let spared: Vec<&Cell> = spared.collect();
-        assert!(spared.iter().all(|cell| cell.host.is_older()));
-        assert!((few.len() / 4..few.len() / 2).contains(&spared.len()), "{} of {}", spared.len(), few.len());
+        let light = |cell: &&Cell| {
+            let scenario = &cell.scenario.scenario;
+            !heavy(scenario) && scenario.first_look != FirstLook::LeftOut && cell.mode == Mode::Sim
+        };
+        let unplayed = |cells: &[Cell]| -> Vec<(String, Option<Unplayed>)> {
+            let light = cells.iter().filter(light);
+            let mut named: Vec<_> = light.map(|cell| (cell.name(), cell.unplayed.clone())).collect();
+            named.dedup();
+            named
+        };
+        let one_seed = Selection { seeds: 1, ..default_run() };
+        assert_eq!(unplayed(&few), unplayed(&cells(&one_seed)), "every host plays what is light");
         let repeats = crate::run::Repeats::Some;
         let again = few.iter().filter(|cell| cell.mode == Mode::Sim && repeats.has(cell)).count();
         assert!((few.len() / 40..few.len() / 8).contains(&again), "{again} of {}", few.len());

@@ -246,8 +246,8 @@ pub(super) fn main(args: &Args) -> Outcome {
     }
     if args.is_glance() {
         out(
-            "a first look, with one seed, in which older versions of a host take turns and one host plays what takes much \
-             time; `run --full` plays all seeds on all hosts, every cell twice, and every process",
+            "a first look, with one seed, in which one host plays what takes much time; `run --full` plays all seeds on all \
+             hosts, every cell twice, and every process",
         );
     }
     say_who_is_represented(args)?;
