@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use entraclaw::config::{Auth, Config, Delegated, Secret, Sources};
 use entraclaw_microsoft::entra::keys::{Kept, KeyName, KeyStore as _, MemoryKeyStore};
 use entraclaw_microsoft::entra::{
     AuthError, AuthFailure, BrowserLogin, DeviceLogin, EntraParts, Judge, Redirects, check_agent_user,
@@ -12,6 +11,7 @@ use entraclaw_microsoft::entra::{
 use entraclaw_microsoft::http::{HttpRequest, HttpResponse, HttpTransport, TransportError};
 use entraclaw_seams::clock::TokioClock;
 use entraclaw_seams::random::SplitMix;
+use entraclaw_session::config::{Auth, Config, Delegated, Secret, Sources};
 use fake_microsoft::entra::{EntraFault, EntraFaultAction, EntraSpec, FakeEntra, SharedEntra};
 use fake_microsoft::graph::{Fate, Request};
 use futures_util::future::BoxFuture;

@@ -18,7 +18,6 @@ mod unix {
     use std::sync::Arc;
     use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-    use entraclaw::config::{Config, WakeUpSettings, WholeText};
     use entraclaw::wake_ups::ProductionWakeUps;
     use entraclaw_inbox::journal::{ConsumerName, Journal, JournalOptions};
     use entraclaw_inbox::presence::Presence;
@@ -26,6 +25,7 @@ mod unix {
     use entraclaw_inbox::wake_up::{ActivityWatch, Met, Trust, WakeUpCarrier};
     use entraclaw_seams::clock::SystemClock;
     use entraclaw_seams::storage::DiskStorage;
+    use entraclaw_session::config::{Config, WakeUpSettings, WholeText};
 
     const ROUNDS: usize = 200;
     const SCRIPT: &str = "#!/bin/sh\ndate +%s%N >> \"$HOME/started\"\n";

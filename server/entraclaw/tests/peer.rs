@@ -8,9 +8,9 @@ use std::fs::Permissions;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 
-use entraclaw::config::Secret;
 use entraclaw::wake_ups::ProductionWakeUps;
 use entraclaw_inbox::wake_up::{PeerHost, Receipt, ReceiptStatus, WakeUpError, WakeUpRequest, WakeUps as _};
+use entraclaw_session::config::Secret;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};

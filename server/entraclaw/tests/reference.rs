@@ -12,15 +12,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use command_line::{commands, escaped, hold, root};
-use entraclaw::app::{self, App};
 use entraclaw::command::command_lines;
-use entraclaw::config::key::{self, Key, Takes};
-use entraclaw::config::{Config, Sources, duration};
 use entraclaw_inbox::tool::ToolSet;
 use entraclaw_microsoft::http::ReqwestTransport;
 use entraclaw_seams::clock::TokioClock;
 use entraclaw_seams::random::SplitMix;
 use entraclaw_seams::storage::MemoryStorage;
+use entraclaw_session::app::{self, App};
+use entraclaw_session::config::key::{self, Key, Takes};
+use entraclaw_session::config::{Config, Sources, duration};
 use serde_json::Value;
 
 #[test]

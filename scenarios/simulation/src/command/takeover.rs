@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Context as _;
-use entraclaw::status::{STATUS_FILE, StatusFile};
+use entraclaw_session::status::{STATUS_FILE, StatusFile};
 use fake_hosts::Signal;
 use fake_hosts::drive::Server as _;
 use fake_microsoft::graph::{FakeGraph, SharedGraph};

@@ -8,12 +8,12 @@ use std::process::{Output, Stdio};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use entraclaw::config::WakeUpSettings;
 use entraclaw_inbox::journal::ConsumerName;
 use entraclaw_inbox::notice::{self, HookAsk, NoticeParts, WakingAsk};
 use entraclaw_inbox::rules::{Shell, WAIT_PROGRAM, WaitCommand};
 use entraclaw_seams::clock::Clock;
 use entraclaw_seams::storage::memory::MemoryStorage;
+use entraclaw_session::config::WakeUpSettings;
 use fake_hosts::ShellEnd;
 use fake_hosts::drive::{Beside, Commands};
 use futures_util::future::LocalBoxFuture;

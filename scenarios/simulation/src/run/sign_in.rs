@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use entraclaw::config::Secret;
 use entraclaw_inbox::gate::Guid;
 use entraclaw_microsoft::entra::keys::{FileKeyStore, Kept, KeyName, KeyStore as _, MemoryKeyStore};
 use entraclaw_seams::storage::DiskStorage;
+use entraclaw_session::config::Secret;
 use fake_microsoft::entra::{AuthKind, EntraSpec, FakeEntra, SignatureAlgorithm};
 
 use crate::token::TOKEN;

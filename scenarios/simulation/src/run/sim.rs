@@ -10,8 +10,6 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use anyhow::Context as _;
-use entraclaw::app::{self, App, ContextSeams};
-use entraclaw::config::{Config, Sources};
 use entraclaw_inbox::rules::WaitCommand;
 use entraclaw_microsoft::entra::keys::MemoryKeyStore;
 use entraclaw_microsoft::http::{HttpRequest, HttpResponse, HttpTransport, TransportError};
@@ -19,6 +17,8 @@ use entraclaw_seams::clock::{Clock, TokioClock};
 use entraclaw_seams::random::SplitMix;
 use entraclaw_seams::storage::Storage;
 use entraclaw_seams::storage::memory::{Crash, MemoryStorage};
+use entraclaw_session::app::{self, App, ContextSeams};
+use entraclaw_session::config::{Config, Sources};
 use fake_hosts::drive::Commands;
 use fake_hosts::{AnyServer, Serve};
 use fake_microsoft::bot::{BotDelivery, SharedBot};

@@ -4,11 +4,11 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use entraclaw::config::Secret;
 use entraclaw_inbox::wake_up::{
     HttpMethod, InboxSocket, Receipt, WakeUpAnswer, WakeUpError, WakeUpRequest, WakeUps,
 };
 use entraclaw_seams::clock::Clock;
+use entraclaw_session::config::Secret;
 use fake_hosts::WakeUpKind;
 use fake_hosts::drive::Order;
 use futures_util::future::BoxFuture;

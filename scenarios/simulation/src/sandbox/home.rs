@@ -162,14 +162,14 @@ mod tests {
         let world = World::new("hush", jiff::Timestamp::UNIX_EPOCH).unwrap();
         let token_file = Path::new("/tmp/it's \"here\"/token");
         let text = config(&world, "http://127.0.0.1:4000", token_file).unwrap();
-        let sources = entraclaw::config::Sources {
+        let sources = entraclaw_session::config::Sources {
             file: Some(("config.toml".to_owned(), text.clone())),
-            ..entraclaw::config::Sources::default()
+            ..entraclaw_session::config::Sources::default()
         };
-        let config = entraclaw::config::Config::load(&sources).expect(&text);
+        let config = entraclaw_session::config::Config::load(&sources).expect(&text);
         assert_eq!(config.allow.len(), 4);
         assert!(config.mail.enabled && !text.contains("hush"), "{text}");
-        assert_eq!(config.auth, entraclaw::config::Auth::TokenFile(token_file.to_owned()));
+        assert_eq!(config.auth, entraclaw_session::config::Auth::TokenFile(token_file.to_owned()));
     }
 
     #[tokio::test]

@@ -10,11 +10,11 @@ use clap::{Args, Subcommand};
 use super::environment::Environment;
 use super::output::{self, Done};
 use super::place::{Entry, Home, Place};
-use crate::status::amount::{ago, counted};
-use crate::status::{ConsumerLine, gather};
 use entraclaw_inbox::journal::{ConsumerName, Journal, JournalOptions, Look, Removed};
 use entraclaw_inbox::notice::reader;
 use entraclaw_seams::clock::{Clock as _, SystemClock};
+use entraclaw_session::status::amount::{ago, counted};
+use entraclaw_session::status::{ConsumerLine, gather};
 
 const EXAMPLE: &str = "\
 Examples:

@@ -10,13 +10,13 @@ use clap::{Args, Subcommand};
 use super::environment::Environment;
 use super::output::{self, Done, usage};
 use super::place::{Entry as Way, Home, Place};
-use crate::app::ContextSeams;
 use entraclaw_memory::context::{
     Author, ContextError, Contexts, ContextsParts, Entry, Format, Project, Range, WorkspaceHints,
     find_workspace,
 };
 use entraclaw_memory::text;
 use entraclaw_seams::clock::SystemClock;
+use entraclaw_session::app::ContextSeams;
 
 const EXAMPLE: &str = "\
 Examples:

@@ -14,12 +14,10 @@ use super::output;
 use super::place::{Entry, Home, Place};
 use super::serve;
 use super::setup::{is_set_up, unattended};
-use crate::app::App;
 use crate::doctor::{
     AgentFacts, Answered, AskFacts, CertificateFacts, ConfigFacts, Facts, GraphFacts, HomeFacts, Level,
     MemoryFacts, SignIn, examine, show,
 };
-use crate::status::{MemorySummary, gather};
 use crate::wake_ups::{look_at_file, look_at_socket};
 use entraclaw_agents::AGENTS;
 use entraclaw_inbox::gate::operator;
@@ -34,6 +32,8 @@ use entraclaw_microsoft::entra::keys::Kept;
 use entraclaw_microsoft::entra::{Validity, claims};
 use entraclaw_microsoft::graph::{GraphError, Scope};
 use entraclaw_seams::clock::{Clock as _, SystemClock};
+use entraclaw_session::app::App;
+use entraclaw_session::status::{MemorySummary, gather};
 
 /// The longest wait for one answer of Graph.
 const ASK_MAX: Duration = Duration::from_secs(10);

@@ -6,8 +6,6 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::app::ContextSeams;
-use crate::config::key::HOME_VARIABLE;
 use crate::wake_ups::PROGRAM_VARIABLES;
 use entraclaw_agents::SystemFinder;
 use entraclaw_inbox::notice::WAKING_VARIABLES;
@@ -19,6 +17,8 @@ use entraclaw_memory::search::IndexPlace;
 use entraclaw_memory::stores::{Homes, System};
 use entraclaw_sandbox::Surroundings;
 use entraclaw_seams::secret::Secret;
+use entraclaw_session::app::ContextSeams;
+use entraclaw_session::config::key::HOME_VARIABLE;
 use jiff::tz::TimeZone;
 
 /// The variables of hosts and systems that name the folders of a host's files.

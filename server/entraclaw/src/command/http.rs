@@ -11,8 +11,8 @@ use entraclaw_seams::random::{Random as _, SplitMix};
 use tokio::net::TcpListener;
 
 use super::output;
-use crate::app::{self, App};
-use crate::config::key::HTTP_TOKEN_VARIABLE;
+use entraclaw_session::app::{self, App};
+use entraclaw_session::config::key::HTTP_TOKEN_VARIABLE;
 
 /// Flags of `serve --http`.
 #[derive(Debug, Clone, Default, clap::Args)]

@@ -12,12 +12,12 @@ use serde::{Deserialize, Serialize};
 use super::environment::Environment;
 use super::output::{self, Done};
 use super::place::{Entry, Home, Place};
-use crate::status::amount::{ago, counted, counted_with};
 use entraclaw_inbox::journal::{ConsumerName, Handed, Look, WATCHER};
 use entraclaw_inbox::notice::reader;
 use entraclaw_inbox::record::Channel;
 use entraclaw_sanitize::{clean_line, clean_text};
 use entraclaw_seams::clock::{Clock as _, SystemClock};
+use entraclaw_session::status::amount::{ago, counted, counted_with};
 
 const STRONG: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();

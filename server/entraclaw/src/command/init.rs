@@ -59,7 +59,7 @@ fn write(home: Home) -> Result<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Auth, Config, Sources};
+    use entraclaw_session::config::{Auth, Config, Sources};
 
     fn load(text: String) -> Config {
         Config::load(&Sources { file: Some(("config.toml".to_owned(), text)), ..Sources::default() }).unwrap()

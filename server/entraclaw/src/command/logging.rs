@@ -13,9 +13,9 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
 use super::log_file::{FILE, LogFile, LogLimits};
-use crate::config::Log;
 use entraclaw_seams::clock::SystemClock;
 use entraclaw_seams::storage::Storage;
+use entraclaw_session::config::Log;
 
 /// Starts logging. If the file can't be written, the server goes on without it.
 pub(super) fn start(log: &Log, storage: &Arc<dyn Storage>) {

@@ -14,7 +14,7 @@ use tokio::io::{duplex, split};
 use tokio::time::{Instant, sleep};
 
 use super::project::{Given, Project};
-use crate::app::App;
+use entraclaw_session::app::App;
 
 /// How long an engine may take to come that the bridge starts.
 const COMES_WITHIN: Duration = Duration::from_secs(5);

@@ -9,13 +9,13 @@ use clap::Args;
 
 use super::environment::Environment;
 use super::output::{Failure, usage};
-use crate::config::key::Key;
-use crate::config::{Config, Sources};
 use entraclaw_inbox::journal::ConsumerName;
 use entraclaw_inbox::notice::reader;
 use entraclaw_microsoft::entra::Auth;
 use entraclaw_microsoft::entra::SignInRecord;
 use entraclaw_seams::storage::{DiskStorage, MemoryStorage, Storage};
+use entraclaw_session::config::key::Key;
+use entraclaw_session::config::{Config, Sources};
 
 pub(super) const CONFIG_FILE: &str = "config.toml";
 /// All folders that the home folder may have.

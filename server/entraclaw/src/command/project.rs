@@ -8,7 +8,7 @@ use entraclaw_bridge::{Address, project_key};
 use entraclaw_memory::context::repository;
 use entraclaw_memory::files::DiskFiles;
 
-use crate::config::External;
+use entraclaw_session::config::External;
 
 /// The folder of all projects' conversations and sockets, below the home folder.
 pub(super) const FOLDER: &str = "delegate";

@@ -11,8 +11,6 @@ use super::environment::Environment;
 use super::input::Input;
 use super::place::{Entry, Home, Place};
 use super::{host_process, http, logging, near, output, waiter};
-use crate::app::{self, App};
-use crate::config::{Config, key};
 use crate::wake_ups::ProductionWakeUps;
 use entraclaw_inbox::journal::ConsumerName;
 use entraclaw_inbox::tool::ToolSet;
@@ -25,6 +23,8 @@ use entraclaw_seams::clock::SystemClock;
 use entraclaw_seams::processes::SystemProcesses;
 use entraclaw_seams::random::SplitMix;
 use entraclaw_seams::storage::Storage;
+use entraclaw_session::app::{self, App};
+use entraclaw_session::config::{Config, key};
 
 /// How long a session may take to end after it was asked to stop.
 const STOP_MAX: Duration = Duration::from_millis(100);

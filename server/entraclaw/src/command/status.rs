@@ -11,12 +11,12 @@ use super::local_model;
 use super::output;
 use super::place::{Entry, Home, Place};
 use super::setup::unattended;
-use crate::status::{MemorySummary, Report, gather, judge, show};
 use entraclaw_inbox::gate::operator;
 use entraclaw_memory::files::DiskFiles;
 use entraclaw_memory::stores::{Depth, Library};
 use entraclaw_microsoft::entra::Auth;
 use entraclaw_seams::clock::{Clock as _, SystemClock};
+use entraclaw_session::status::{MemorySummary, Report, gather, judge, show};
 
 const EXAMPLE: &str = "\
 Example: entraclaw status --json | jq '.consumers[] | {name, unread}'

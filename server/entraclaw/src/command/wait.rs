@@ -10,12 +10,12 @@ use super::environment::Environment;
 use super::output::{self, Done, Failure};
 use super::place::{Entry, Home, Place};
 use super::waiter;
-use crate::config::duration;
 use entraclaw_inbox::journal::ConsumerName;
 use entraclaw_inbox::notice::{self, NoticeParts, WaitAsk};
 use entraclaw_inbox::rules::WaitCommand;
 use entraclaw_seams::clock::SystemClock;
 use entraclaw_seams::storage::Storage;
+use entraclaw_session::config::duration;
 
 /// The text after the example, for both programs.
 macro_rules! to_know {

@@ -12,10 +12,10 @@ use super::facts::{Answered, Facts, SignIn};
 use super::found::{fail, ok, warn};
 use super::memory::memory;
 use super::{Check, Diagnosis, Level};
-use crate::status::amount::{ago, between, counted};
-use crate::status::judge;
 use entraclaw_inbox::journal::LOST_FILE;
 use entraclaw_microsoft::entra::{Claims, MAKE_A_NEW_ONE, day};
+use entraclaw_session::status::amount::{ago, between, counted};
+use entraclaw_session::status::judge;
 use entraclaw_work::JOBS_MAX;
 
 /// A disk with less free space than this is nearly full.

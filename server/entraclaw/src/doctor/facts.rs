@@ -3,10 +3,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::status::Report;
 use entraclaw_agents::{Agent, Found, Missing};
 use entraclaw_memory::stores::Surveyed;
 use entraclaw_microsoft::entra::{Claims, Validity};
+use entraclaw_session::status::Report;
 
 /// All gathered facts.
 #[derive(Debug, Clone, Default)]

@@ -6,8 +6,8 @@ use entraclaw_memory::stores::Surveyed;
 use super::Check;
 use super::facts::{Facts, MemoryFacts};
 use super::found::{ok, warn};
-use crate::status::amount::{counted, size};
 use entraclaw_sanitize::clean_line;
+use entraclaw_session::status::amount::{counted, size};
 
 const NAME: &str = "memory";
 /// Kinds and files that are named.

@@ -4,15 +4,15 @@ use jiff::{SignedDuration, Timestamp};
 use rstest::rstest;
 
 use super::*;
-use crate::status::{
-    AgentSessions, MemorySummary, Report, SessionFile, SessionLine, SourceLine, SponsorsLine, StatusFile,
-};
 use entraclaw_agents::{AGENTS, Agent, Found, Missing};
 use entraclaw_inbox::gate::Guid;
 use entraclaw_inbox::source::SourceState;
 use entraclaw_memory::stores::{Agent as Remembered, Surveyed, Tally};
 use entraclaw_microsoft::entra::Claims;
 use entraclaw_microsoft::entra::Validity;
+use entraclaw_session::status::{
+    AgentSessions, MemorySummary, Report, SessionFile, SessionLine, SourceLine, SponsorsLine, StatusFile,
+};
 use entraclaw_work::WorkSummary;
 
 const TENANT: &str = "aaaaaaaa-0000-0000-0000-000000000001";

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use super::{env_file, positions};
-use crate::config::key::{self, Key, Takes, Variable};
-use crate::config::{Config, Origin, Sources};
-use crate::status::amount::{counted, counted_with};
 use entraclaw_microsoft::{mail, teams};
+use entraclaw_session::config::key::{self, Key, Takes, Variable};
+use entraclaw_session::config::{Config, Origin, Sources};
+use entraclaw_session::status::amount::{counted, counted_with};
 
 /// The prefixes of the other server's variables, the newer one first.
 const PREFIXES: [&str; 2] = ["ENTRABOT_", "ENTRACLAW_"];
@@ -281,7 +281,7 @@ fn load_person(person: &Person) -> Result<(), String> {
         let _ = writeln!(file, "mail = {}", quoted(mail));
     }
     let sources = Sources { file: Some(("config.toml".to_owned(), file)), ..Sources::default() };
-    let problem = |errors: crate::config::ConfigErrors| {
+    let problem = |errors: entraclaw_session::config::ConfigErrors| {
         errors.0.first().map_or_else(String::new, |error| format!("{}; {}", error.problem, error.fix))
     };
     Config::load(&sources).map(|_| ()).map_err(problem)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rstest::rstest;
 
 use super::*;
-use crate::config::{Config, Sources};
+use entraclaw_session::config::{Config, Sources};
 
 const TENANT: &str = "aaaaaaaa-0000-0000-0000-000000000001";
 const ALICE: &str = "bbbbbbbb-0000-0000-0000-000000000002";

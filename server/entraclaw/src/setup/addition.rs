@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use super::content::Content;
 use super::request::Carrier;
-use crate::config::key;
 use entraclaw_inbox::tool::ToolSet;
+use entraclaw_session::config::key;
 
 /// The only addition whose value may have a comma.
 const WITH_A_PATH: &str = "input-file=";

@@ -8,11 +8,11 @@ use std::path::PathBuf;
 use clap::ValueEnum;
 
 use super::kept::kept_from_agents;
-use crate::config::key::{self, ACCESS_TOKEN_VARIABLE, BOT_SECRET_VARIABLE, HOME_VARIABLE};
 use entraclaw_inbox::rules::{Shell, WaitCommand};
 use entraclaw_inbox::tool::ToolSet;
 use entraclaw_mcp::hosts::{HOSTS, HandsDown};
 use entraclaw_mcp::nearest::nearest;
+use entraclaw_session::config::key::{self, ACCESS_TOKEN_VARIABLE, BOT_SECRET_VARIABLE, HOME_VARIABLE};
 
 /// The default port of opencode's server, which is also opencode's own.
 const OPENCODE_PORT: u16 = 4096;

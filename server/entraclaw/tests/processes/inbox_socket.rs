@@ -6,9 +6,9 @@ use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-use entraclaw::config::Secret;
 use entraclaw::wake_ups::{ProductionWakeUps, look_at_socket};
 use entraclaw_inbox::wake_up::{WakeUpError, WakeUpRequest, WakeUps as _};
+use entraclaw_session::config::Secret;
 use tempfile::TempDir;
 use tokio::io::AsyncReadExt as _;
 

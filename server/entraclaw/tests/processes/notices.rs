@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use assert_cmd::Command as Asserted;
 use assert_cmd::cargo::cargo_bin;
-use entraclaw::status::SessionFile;
 use entraclaw_inbox::journal::{Journal, JournalOptions};
 use entraclaw_inbox::record::{Channel, Draft};
 use entraclaw_seams::clock::SystemClock;
 use entraclaw_seams::storage::{DiskStorage, Storage as _};
+use entraclaw_session::status::SessionFile;
 use rstest::rstest;
 use serde_json::Value;
 

@@ -5,12 +5,12 @@
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use entraclaw::app::{self, App};
-use entraclaw::config::{Config, Sources};
 use entraclaw_microsoft::http::{HttpRequest, HttpTransport, Method, ReqwestTransport, TransportError};
 use entraclaw_seams::clock::{Clock, SystemClock};
 use entraclaw_seams::random::SplitMix;
 use entraclaw_seams::storage::MemoryStorage;
+use entraclaw_session::app::{self, App};
+use entraclaw_session::config::{Config, Sources};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use wiremock::matchers::{method, path, path_regex};

@@ -10,13 +10,13 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use entraclaw::config::Secret;
 use entraclaw::wake_ups::{ProductionWakeUps, look_at_file};
 use entraclaw_inbox::journal::{Journal, JournalOptions};
 use entraclaw_inbox::record::{Channel, Draft};
 use entraclaw_inbox::wake_up::{HttpMethod, WakeUpError, WakeUpRequest, WakeUps as _};
 use entraclaw_seams::clock::SystemClock;
 use entraclaw_seams::storage::DiskStorage;
+use entraclaw_session::config::Secret;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};

@@ -11,8 +11,8 @@ use std::thread;
 use std::time::Duration;
 
 use assert_cmd::cargo::cargo_bin;
-use entraclaw::status::{HostLine, SessionFile};
 use entraclaw_seams::storage::{DiskStorage, Lock, Storage as _};
+use entraclaw_session::status::{HostLine, SessionFile};
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Far more looks than any step here needs.

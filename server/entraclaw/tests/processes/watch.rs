@@ -13,11 +13,11 @@ use std::thread;
 use std::time::Duration;
 
 use assert_cmd::cargo::cargo_bin;
-use entraclaw::status::SessionFile;
 use entraclaw_inbox::journal::{ConsumerName, Journal, JournalOptions, Look};
 use entraclaw_inbox::record::{Channel, Draft};
 use entraclaw_seams::clock::SystemClock;
 use entraclaw_seams::storage::{DiskStorage, Storage};
+use entraclaw_session::status::SessionFile;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rstest::rstest;

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use entraclaw::config::key::{ALL, ALLOW_VARIABLE, HOME_VARIABLE, Key};
+use entraclaw_session::config::key::{ALL, ALLOW_VARIABLE, HOME_VARIABLE, Key};
 
 /// The text of `config.toml`.
 pub(super) fn text(variables: &BTreeMap<String, String>) -> anyhow::Result<String> {
@@ -50,7 +50,7 @@ fn quoted(text: &str) -> serde_json::Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use entraclaw::config::{Config, Sources};
+    use entraclaw_session::config::{Config, Sources};
 
     #[test]
     fn a_file_sets_what_the_variables_set_and_a_token_has_no_place_in_it() {

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use entraclaw::config::key::ACCESS_TOKEN_VARIABLE;
+use entraclaw_session::config::key::ACCESS_TOKEN_VARIABLE;
 use fake_hosts::settings::{self, Form, HostSettings};
 use scenario::{Ours, SetupExpect};
 use serde_json::Value;

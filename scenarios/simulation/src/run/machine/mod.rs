@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::Context as _;
-use entraclaw::config::key::ACCESS_TOKEN_VARIABLE;
+use entraclaw_session::config::key::ACCESS_TOKEN_VARIABLE;
 use fake_hosts::Environment;
 use fake_hosts::settings::{self, HostFiles, HostSettings};
 use scenario::SetupStep;

@@ -9,7 +9,7 @@ use entraclaw_memory::search::{Forget, Forgotten, Memory};
 use entraclaw_memory::stores::Agent;
 use entraclaw_memory::text::safe_line;
 
-use crate::status::amount::counted;
+use entraclaw_session::status::amount::counted;
 
 /// Most sessions that are named, and most characters of a title.
 const NAMED_MAX: usize = 20;

@@ -24,7 +24,7 @@ use jiff::tz::TimeZone;
 use super::environment::Environment;
 use super::output::{self, Done, usage};
 use super::place::{Entry, Home, Place};
-use crate::app::ContextSeams;
+use entraclaw_session::app::ContextSeams;
 use progress::Bar;
 pub use view::{Recalled, RecalledSession};
 

@@ -12,7 +12,7 @@ use entraclaw_sanitize::clean_line;
 use jiff::Timestamp;
 
 use super::view::{Recalled, RecalledSession};
-use crate::status::amount::{ago, counted, counted_with};
+use entraclaw_session::status::amount::{ago, counted, counted_with};
 
 const STRONG: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();

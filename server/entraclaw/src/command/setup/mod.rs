@@ -23,9 +23,9 @@ use crate::setup::{
     ALLOW_ANSWERS, Addition, Additions, Carrier, FirstAnswer, Host, LeftOut, Os, Places, Request, Scope,
     first_answer, recipe, runbook, sets_with, told_of_answers, told_of_idle, unified,
 };
-use crate::status::amount::counted;
 use entraclaw_inbox::notice::last_told;
 use entraclaw_inbox::tool::ToolSet;
+use entraclaw_session::status::amount::counted;
 
 const EXAMPLE: &str = "\
 Examples:

@@ -23,14 +23,14 @@ use super::environment::Environment;
 use super::output::{self, Done, usage};
 use super::place::{Entry, Home, Place};
 use super::serve::asked_to_stop;
-use crate::status::amount::counted;
-use crate::status::gather_sessions;
 use entraclaw_inbox::journal::{ConsumerName, WATCHER};
 use entraclaw_inbox::record::{Channel, Record};
 use entraclaw_mcp::hosts::HOSTS;
 use entraclaw_sanitize::clean_line;
 use entraclaw_seams::clock::{Clock as _, SystemClock};
 use entraclaw_seams::storage::Storage;
+use entraclaw_session::status::amount::counted;
+use entraclaw_session::status::gather_sessions;
 
 /// How often the journal is read: half the time that a person may wait for a line.
 const LOOK_EVERY: Duration = Duration::from_millis(250);

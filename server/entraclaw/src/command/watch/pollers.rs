@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 
-use crate::status::{Report, gather_sessions, judge};
 use entraclaw_sanitize::clean_line;
 use entraclaw_seams::storage::Storage;
+use entraclaw_session::status::{Report, gather_sessions, judge};
 
 /// The last report, and what was seen since.
 pub(super) struct Pollers {
@@ -93,9 +93,9 @@ fn leader(report: &Report) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::status::{HostLine, STATUS_FILE, SessionFile, SourceLine, StatusFile};
     use entraclaw_inbox::source::SourceState;
     use entraclaw_seams::storage::MemoryStorage;
+    use entraclaw_session::status::{HostLine, STATUS_FILE, SessionFile, SourceLine, StatusFile};
 
     fn now() -> Timestamp {
         "2026-11-21T12:00:00Z".parse().unwrap()

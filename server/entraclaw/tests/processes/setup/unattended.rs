@@ -57,8 +57,8 @@ fn a_host_that_nothing_wakes_is_reported_by_setup_status_and_doctor_until_a_wake
 /// A running session knows its host's version and its wake-ups best.
 #[test]
 fn status_reports_a_running_session_that_nothing_wakes() {
-    use entraclaw::status::{HostLine, SessionFile, session_file, session_lock};
     use entraclaw_seams::storage::{DiskStorage, Storage as _};
+    use entraclaw_session::status::{HostLine, SessionFile, session_file, session_lock};
     let user = User::new();
     user.done(&["codex", "--allow-answers"]);
     let disk = DiskStorage::open(&user.home.join(".entraclaw")).unwrap();

@@ -166,12 +166,12 @@ impl App {
     }
 
     /// The source of its tokens.
-    pub(crate) fn tokens(&self) -> Arc<dyn TokenSource> {
+    pub fn tokens(&self) -> Arc<dyn TokenSource> {
         self.tokens_after(SIGN_IN_RETRIES_MAX)
     }
 
     /// The source of its tokens for a user who waits: each step of a sign-in is repeated at most so often.
-    pub(crate) fn tokens_after(&self, retries_max: u32) -> Arc<dyn TokenSource> {
+    pub fn tokens_after(&self, retries_max: u32) -> Arc<dyn TokenSource> {
         let parts = EntraParts {
             transport: self.login_transport.clone(),
             clock: self.clock.clone(),
@@ -184,7 +184,7 @@ impl App {
     }
 
     /// A client of Graph that has sent nothing yet.
-    pub(crate) fn graph(&self, tokens: Arc<dyn TokenSource>) -> GraphClient {
+    pub fn graph(&self, tokens: Arc<dyn TokenSource>) -> GraphClient {
         GraphClient::new(GraphParts {
             transport: self.transport.clone(),
             tokens,
@@ -198,7 +198,7 @@ impl App {
     }
 
     /// The gate for the people of the configuration, and for those of the policy once it is read.
-    pub(crate) fn gate(&self) -> Gate {
+    pub fn gate(&self) -> Gate {
         Gate::for_people(self.config.allow.clone()).with_policy(self.storage.clone())
     }
 

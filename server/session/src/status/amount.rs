@@ -10,7 +10,7 @@ pub fn since(at: &str, now: Timestamp) -> Option<Duration> {
 }
 
 /// The time from one instant to a later one.
-pub(crate) fn between(then: Timestamp, now: Timestamp) -> Option<Duration> {
+pub fn between(then: Timestamp, now: Timestamp) -> Option<Duration> {
     Duration::try_from(now.duration_since(then)).ok()
 }
 

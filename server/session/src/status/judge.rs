@@ -15,7 +15,7 @@ use entraclaw_inbox::source::SourceState;
 const LATE_POLLS: u32 = 5;
 const LATE_AFTER_MIN: Duration = Duration::from_secs(120);
 /// A result of work that has waited for this time is late.
-pub(crate) const RESULT_LATE: Duration = Duration::from_secs(60);
+pub const RESULT_LATE: Duration = Duration::from_secs(60);
 /// The time that a new leader has for its first answer.
 const SETTLE: Duration = Duration::from_secs(30);
 
